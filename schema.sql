@@ -1,8 +1,7 @@
 -- The schema of the file, in the order in which tables depend on each other.
 --
 -- Ids are text that the program generates, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, JSON
--- is text. Constraints repeat rules of the program, so that a defect in such a rule causes an error instead of a wrong
--- row.
+-- is text. Constraints repeat rules of the program, so that a defect in a rule causes an error instead of a wrong row.
 
 -- A customer of the service. It owns its roles and candidates, with all their records. A disabled organization has no
 -- portal, and only admins see it. `retention_days`: the retention period; null to retain candidates forever.
@@ -217,10 +216,10 @@ CREATE TABLE api_key_usage (
   auth_endpoint TEXT NOT NULL
 ) STRICT;
 
--- The usage index: the rows from which to follow the rows of a key. These are the key's newest row, and one row in 64
--- (an index entry). The service adds entries for many rows at once, so that a request costs almost nothing extra. Rows
--- after `api_key_usage_marking.marked_to` might have no entry. Rows up to `pruned_to` were deleted with their index
--- entries. The row of a key in `api_key_usage_newest` still has the number of the key's requests.
+-- The usage index: the rows at which a query can begin to follow the rows of a key. These are the key's newest row, and
+-- one row in 64 (an index entry). The service adds entries for many rows at once, so that a request costs almost
+-- nothing extra. Rows after `api_key_usage_marking.marked_to` might have no entry. Rows up to `pruned_to` were deleted
+-- with their index entries. The row of a key in `api_key_usage_newest` still has the number of the key's requests.
 CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -238,8 +237,8 @@ CREATE TABLE api_key_usage_marking (
 ) STRICT;
 INSERT INTO api_key_usage_marking (id, marked_to) VALUES (1, 0);
 
--- Usage rows that a wrong clock had dated in the future, by their original time. A cursor with such a time continues at
--- the corrected time of its row.
+-- Usage rows that a wrong clock had dated in the future, by their original time. A cursor with an original time
+-- continues at the corrected time of its row.
 CREATE TABLE api_key_usage_moves (
   moved_from INTEGER NOT NULL PRIMARY KEY,
   at INTEGER NOT NULL

@@ -28,8 +28,8 @@ use std::time::Instant;
 
 use serde_json::json;
 
-/// The numbers of organizations with hanging targets. The target applies to the first number; the second is for
-/// information.
+/// The numbers of organizations whose HR systems hang. The target for arrivals applies to the first number; the second
+/// is for information.
 const HANGING: [usize; 2] = [8, 200];
 
 fn main() {

@@ -6,8 +6,8 @@
 #     examples/hire.sh [APPLIANCE]
 #
 # APPLIANCE is the program, as an argument or in the environment. Without it, the script uses `appliance` on the PATH,
-# or else target/release/appliance. The script needs curl and jq. It works in a temporary directory, on a free port of the
-# loopback interface, and leaves nothing behind. Its last line names the hired candidate, and its exit status is 0.
+# or else target/release/appliance. The script needs curl and jq. It works in a temporary directory, on a free port of
+# the loopback interface, and leaves nothing behind. Its last line names the hired candidate, and its exit status is 0.
 
 set -euo pipefail
 

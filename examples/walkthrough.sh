@@ -293,7 +293,8 @@ holds '.org.slug == "halmwind" and .org.portalTheme.showSalary == true' 'the ans
 holds '.role | .id == "role_controls-engineer" and .workType == "hybrid" and .collarType == "white"
        and .salaryMin == 68000 and .salaryPeriod == "year" and .description.format == "markdown"' 'the role has its fields'
 # In this order: a draft, a closed role, a filled one, an open one that is not
-# public, a role of another organization, and one whose portal is switched off.
+# public, a role of another organization, and that role on the disabled portal of its
+# own organization.
 expect 404:not_found GET /api/public/portal/halmwind/roles/role_storage-product-lead
 expect 404:not_found GET /api/public/portal/halmwind/roles/role_financial-controller
 expect 404:not_found GET /api/public/portal/halmwind/roles/role_people-partner

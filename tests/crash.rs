@@ -76,7 +76,7 @@ fn check(db: &Path) {
     run(&["check", "--db", text(db)]);
 }
 
-/// Creates a key for each of these users and returns its id and its text.
+/// Creates a key for each of these users. Returns the id and the text of each key.
 fn make_keys(service: &Service, admin_key: &str, users: impl Iterator<Item = String>) -> Vec<(String, String)> {
     let mut admin = Client::connect(service.address).unwrap();
     let make = |(number, user): (usize, String)| {
@@ -129,8 +129,8 @@ fn answered_changes_survive_kill_9() {
             if round.is_multiple_of(2) {
                 history::checkpoint(&file.db);
             }
-            // Whether the file has an unanswered decision is chance, so the last round repeats until one unanswered
-            // decision was in the file and another was lost.
+            // It is chance whether an unanswered decision is in the file. Therefore the last round repeats until one
+            // unanswered decision was in the file and another was lost.
             crash.unanswered_at_kill >= UNANSWERED_MIN && (round < ROUNDS || history.has_variety())
         });
         assert!(

@@ -1,9 +1,9 @@
-"""The clients of first-day-test. Every request to the service is https, verified with the root of the authority.
+"""The clients of first-day-test. Every request to the service uses https and trusts only the authority's root.
 
     client.py root       prints the root certificate of the authority
     client.py wait       waits until the portal answers
     client.py publish    publishes a role with the API key in the file `key`
-    client.py apply      applies for it, as a candidate would, and finds the application as staff
+    client.py apply      applies for the role, as a candidate would, and finds the application as staff
 """
 
 import json

@@ -13,7 +13,7 @@ use super::service::PATIENCE;
 
 const HIRES: usize = 50;
 
-/// The number of hires in each organization with a hanging target: one delivery is in progress, the others are pending.
+/// The number of hires in each organization whose HR system hangs: one delivery is in progress, the others are pending.
 const HIRES_OWED: usize = 3;
 
 /// The target: the maximum time from the answer to a hire to the arrival of its message.
@@ -25,7 +25,7 @@ pub(crate) struct Arrivals {
     figures: Figures,
 }
 
-/// Measures the times while the targets of this many organizations hang.
+/// Measures the times while the HR systems of this many organizations hang.
 pub(crate) fn measure(count: usize) -> Arrivals {
     let (hanging, healthy) = (Hanging::start(), Healthy::start());
     let target = Some(hanging.address);

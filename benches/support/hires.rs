@@ -1,4 +1,4 @@
-//! The slowdown of hires by a hanging HR system. The bench measures services with and without such a system in turn.
+//! The slowdown of hires by a hanging HR system. The bench alternates between services with and without that system.
 
 use std::fmt;
 use std::sync::Barrier;

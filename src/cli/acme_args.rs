@@ -15,10 +15,10 @@ const DIRECTORY: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
 #[derive(Debug, clap::Args)]
 pub(super) struct AcmeArgs {
-    /// Order the certificate for this name, and renew it, by ACME (RFC 8555). With this option, you agree to the terms of
-    /// service of the authority (Let's Encrypt: `https://letsencrypt.org/repository/`). The authority checks the name on
-    /// port 80, so --redirect-from is needed. The account and the certificate are in the folder FILE.acme beside the
-    /// database. On SIGHUP, the service makes the next attempt early.
+    /// Order the certificate for this name, and renew it, by ACME (RFC 8555). With this option, you agree to the terms
+    /// of service of the authority (Let's Encrypt: `https://letsencrypt.org/repository/`). The authority checks the
+    /// name on port 80, so --redirect-from is needed. The account and the certificate are in the folder FILE.acme
+    /// beside the database. On SIGHUP, the service makes the next attempt early.
     #[arg(long, env = "APPLIANCE_ACME_DOMAIN", value_name = "NAME", value_parser = Domain::parse)]
     acme_domain: Option<Domain>,
 
@@ -31,8 +31,8 @@ pub(super) struct AcmeArgs {
     #[arg(long, env = "APPLIANCE_ACME_DIRECTORY", value_name = "URL", value_parser = parse_directory)]
     acme_directory: Option<String>,
 
-    /// The certificate authority that certifies the directory itself: a PEM file. The default is every authority that the
-    /// system trusts. For an authority inside an organization.
+    /// The certificate authority that certifies the directory itself: a PEM file. The default is every authority that
+    /// the system trusts. The directory of an authority inside an organization usually needs this option.
     #[arg(long, env = "APPLIANCE_ACME_CA_FILE", value_name = "FILE")]
     acme_ca_file: Option<PathBuf>,
 }

@@ -26,7 +26,7 @@ const SLUG: &str = "halmwind";
 
 const ADMIN: &str = "demo@example.com";
 
-/// Prints a link into the staff console and the URL of the portal. On the first start, creates the sample company, and
+/// Prints a link to the staff console and the URL of the portal. On the first start, creates the sample company, and
 /// also prints an API key and a command to try. On later starts, prints the command that creates another key.
 ///
 /// # Errors

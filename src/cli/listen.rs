@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 /// Parses an address to listen on. A port alone, or a port after `localhost:`, means 127.0.0.1. A port after a colon
 /// alone means every IPv4 interface, as in other programs. Other host names are refused, because a service that looked
-/// them up could start only if a name server answers.
+/// them up could start only if a name server answered.
 pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let text = text.trim();
     let on = |address: Ipv4Addr, port: &str| {

@@ -1,5 +1,5 @@
 //! The progress of a long command on a terminal: one line on standard error that is rewritten about three times a
-//! second and removed at the end. If standard error is a pipe, a file or a dumb terminal, there is no such line.
+//! second and removed at the end. If standard error is a pipe, a file or a dumb terminal, the line is not shown.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -65,8 +65,8 @@ impl Progress {
     }
 }
 
-/// Returns the number of bytes that this process has read and written; 0 if the system does not count them. SQLite has
-/// no such count while one statement runs.
+/// Returns the number of bytes that this process has read and written; 0 if the system does not count them. SQLite
+/// itself offers no byte count while one statement runs.
 fn transferred_bytes() -> u64 {
     let text = std::fs::read_to_string("/proc/self/io").unwrap_or_default();
     let counts = text.lines().filter_map(|line| line.strip_prefix("rchar: ").or_else(|| line.strip_prefix("wchar: ")));

@@ -22,8 +22,8 @@ const TRANSFERS_OF_COPY: u64 = 7;
 /// Access that was withdrawn after the backup does not come back, such as revoked keys, ended sessions, old passwords,
 /// earlier roles, disabled users, removed members and second factors. These facts come from the old file. If the old
 /// file cannot be read or is damaged, or if neither the file nor the backup is a later state of the other, all sessions
-/// and sign-in links end. The next start of the service again erases the candidates on the erasure list FILE.erased, to
-/// which the command adds the list COPY.erased.
+/// and sign-in links end. The command adds the list COPY.erased to the erasure list FILE.erased. The next start of the
+/// service again erases the candidates on FILE.erased.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -71,8 +71,8 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns the expected number of bytes that the command reads and writes: it copies and checks the backup, and checks
-/// the old file and compares the two.
+/// Returns the expected number of bytes that the command reads and writes. The command copies and checks the backup,
+/// checks the old file, and compares the two.
 fn expected_bytes(args: &Args) -> u64 {
     let size = |path: &Path| std::fs::metadata(path).map_or(0, |metadata| metadata.len());
     size(&args.copy).saturating_mul(TRANSFERS_OF_COPY).saturating_add(size(&args.db.db))

@@ -1,5 +1,5 @@
 //! The interface to systemd or another service manager that speaks its protocols: readiness and watchdog
-//! (sd_notify(3)), the listening socket (sd_listen_fds(3)), and the journal (sd-daemon(3)). Without such a manager,
+//! (sd_notify(3)), the listening socket (sd_listen_fds(3)), and the journal (sd-daemon(3)). Without a service manager,
 //! these functions have no effect.
 //!
 //! No library sends the notifications, because each is only one datagram to a socket whose name is in a variable.

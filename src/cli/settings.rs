@@ -46,7 +46,7 @@ pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result
     resolved.refuse_mistakes()?;
     match &resolved.path {
         Some(path) => print_message(&format!("settings file: {}", path.display())),
-        None if args.serve.demo => print_message("settings file: none, because a demo reads only that of --settings"),
+        None if args.serve.demo => print_message("settings file: none, because a demo reads only the --settings file"),
         None => print_message(&format!("settings file: none, because {PATH_DEFAULT} does not exist")),
     }
     let row = |setting: &Setting| vec![setting.name.clone(), shown_value(setting, args), shown_origin(&setting.origin)];

@@ -125,8 +125,8 @@ impl Health {
     }
 
     /// Records a failure that a reader of the file causes. While a backup of the service reads the file, the failure
-    /// says nothing about other readers, so the time of the backup's read does not count. The failure is not removed:
-    /// with frequent backups, it would begin again after each one and would never be overdue.
+    /// shows nothing about other readers, so the time of the backup's read does not count. The failure is not removed.
+    /// Otherwise, with frequent backups, it would begin again after each backup and would never be overdue.
     pub(crate) fn report_held(&self, job: BackgroundJob, error: Error) {
         let Some(index) = self.jobs.iter().position(|known| *known == job) else { return };
         self.record_failure(&mut self.outcomes(), index, error, true);
@@ -245,7 +245,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_may_hold_the_log_for_minutes() {
+    fn a_reader_is_reported_when_it_has_held_the_log_for_five_minutes() {
         let (world, health) = health();
         health.report(READER, &Err::<(), _>(Error::Unavailable("it holds the log".to_owned())));
         world.pass(Duration::from_secs(299));

@@ -24,8 +24,8 @@ pub(crate) enum Mode {
 /// SQLite's report on one checkpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Checkpoint {
-    /// Whether a reader, a writer or another checkpoint prevented a complete checkpoint. Of these, only another
-    /// checkpoint sets it in [`Mode::Passive`].
+    /// Whether a reader, a writer or another checkpoint prevented a complete checkpoint. In [`Mode::Passive`], only
+    /// another checkpoint sets this flag.
     pub(crate) is_busy: bool,
     /// The number of pages in the log, and the number of these pages that are in the file. `None` while another
     /// connection runs a checkpoint, or if the file has no write-ahead log: SQLite then returns -1 for both.

@@ -29,7 +29,7 @@ struct Shared<H: Hooks> {
     answering: Answering,
     /// The reason why the last checkpoint left pages in the write-ahead log.
     left: OnceLock<Error>,
-    /// How often the thread has finished a batch or has found nothing to do.
+    /// The number of times that the thread has finished a batch or found nothing to do.
     beats: AtomicU64,
 }
 
@@ -131,8 +131,8 @@ impl<H: Hooks> WriterThread<H> {
         }
     }
 
-    /// Wakes the thread, and returns how often it has finished a batch or has found nothing to do. If a later call
-    /// returns the same number, the thread was busy or stuck in the meantime.
+    /// Wakes the thread, and returns the number of times that it has finished a batch or found nothing to do. If a
+    /// later call returns the same number, the thread was busy or stuck in the meantime.
     pub(crate) fn beats(&self) -> u64 {
         let beats = self.shared.beats.load(Ordering::Relaxed);
         self.shared.writer.wake_for_rows();

@@ -9,7 +9,7 @@ pub fn prefers_html(accepted: &str) -> bool {
     weight(accepted, "text", "html") > weight(accepted, "application", "json")
 }
 
-/// Returns the weight of a media type: that of the most specific matching range, or zero without such a range.
+/// Returns the weight of a media type: that of the most specific matching range, or zero if no range matches.
 fn weight(accepted: &str, kind: &str, subkind: &str) -> f32 {
     let matches = accepted.split(',').take(ENTRIES_MAX).filter_map(|entry| {
         let mut parts = entry.split(';').map(str::trim);

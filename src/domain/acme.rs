@@ -2,8 +2,8 @@
 //! a failed one.
 //!
 //! Authorities limit failed orders (Let's Encrypt: five failed validations of a name per hour) and certificates for the
-//! same name (five per week). Too many failed attempts would make later attempts fail too. The delays here
-//! keep the service well below these limits, even across restarts and with a wrong clock.
+//! same name (five per week). Too many failed attempts would make later attempts fail too. The delays here keep the
+//! service well below these limits, even across restarts and with a wrong clock.
 
 use std::time::Duration;
 
@@ -43,8 +43,9 @@ const FAILURES_TO_WARN: u32 = 4;
 /// after 60 days.
 const RENEWAL: (u32, u32) = (2, 3);
 
-/// After an order, the next one waits for the new certificate's period divided by this number, even if the certificate
-/// seems to be due. If the clock is ahead, a new certificate seems to be old.
+/// The divisor that gives the minimum time between two orders: the new certificate's period is divided by this number.
+/// The minimum applies even if the certificate seems to be due, because a new certificate seems to be old if the clock
+/// is ahead. It does not apply if an operator asks for an attempt.
 const ORDER_PART: u32 = 3;
 
 /// The lengths of a DNS name and of its labels (RFC 1035 §2.3.4).
@@ -134,8 +135,8 @@ impl Attempts {
         [after_failure, after_order, self.not_before].into_iter().flatten().fold(due, Timestamp::max)
     }
 
-    /// Returns the time from which an operator may ask for an attempt. Only `REST_MIN` and the wait that
-    /// the authority asked for apply.
+    /// Returns the time from which an operator may ask for an attempt. Only `REST_MIN` and the wait that the authority
+    /// asked for apply.
     pub fn next_on_demand(&self) -> Timestamp {
         let rested = [self.failed_at, self.ordered_at].into_iter().flatten().map(|at| at.plus(REST_MIN));
         rested.chain(self.not_before).fold(Timestamp::from_micros(i64::MIN), Timestamp::max)
@@ -273,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_ahead_causes_one_order_for_a_third_of_the_period() {
+    fn a_clock_that_is_ahead_causes_one_order_per_third_of_the_period() {
         // The clock shows March, so a certificate from January seems due as soon as it arrives.
         let (mut attempts, now) = (Attempts::default(), at("2026-03-15"));
         attempts.succeed(now);

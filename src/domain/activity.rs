@@ -33,7 +33,7 @@ words! {
         MembershipPut = "membership.put",
         /// A user's membership ended.
         MembershipRemoved = "membership.removed",
-        /// An administrator of an organization made a link by which a member signs in once.
+        /// An owner or admin made a link by which a member of an organization signs in once.
         SignInLinkIssued = "sign_in_link.issued",
         /// A role was created as a draft.
         RoleCreated = "role.created",

@@ -3,7 +3,7 @@
 //! A wrong clock must never cost good backups. Therefore, while the last backup of the running service exists, the time
 //! until the next one is measured by the service's uptime, not by the clock. After a new backup, the service deletes at
 //! most [`DELETIONS_MAX`] others. A backup whose name is later than that of the new backup is from a time when the
-//! clock was ahead. Such a backup is neither counted nor deleted.
+//! clock was ahead. The service neither counts nor deletes that backup.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::timestamp::{Rounding, Timestamp};
 
 /// The bounds of the time between two backups. A backup reads the whole file, so backups must not run all the time. If
-/// backups were less frequent than monthly, people would notice too late that they have stopped.
+/// backups were less frequent than monthly, people would notice too late that backups have stopped.
 pub const EVERY: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(31 * 86_400);
 
 /// The maximum number of backups that a schedule retains in one tier, or without tiers: daily backups for more than ten
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn a_backup_is_due_by_uptime_and_after_a_start_by_the_age_of_the_newest() {
+    fn a_backup_is_due_by_uptime_and_after_a_start_by_the_age_of_the_newest_backup() {
         let now = at("2026-11-23T02:00:00Z");
         let facts = |uptime, since_made, age: Option<Duration>| DueFacts {
             uptime,

@@ -9,12 +9,12 @@ use super::timestamp::{Rounding, Timestamp};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-/// The time before the expiry of a certificate from which the service reminds the operator. Certificates are commonly
+/// The time before the expiry of a certificate at which reminders to the operator begin. Certificates are commonly
 /// renewed 30 days before they expire, so a certificate that is still in use at this time was not renewed.
 const REMINDER_MAX: Duration = Duration::from_secs(14 * 86_400);
 
-/// For a certificate with a short period, the reminder begins when the period divided by this number is left, because
-/// such a certificate is renewed later.
+/// For a certificate with a short period, reminders begin when less than the period divided by this number is left,
+/// because these certificates are renewed closer to their expiry.
 const REMINDER_PART: u32 = 4;
 
 /// The tags of DER values (X.690 §8).

@@ -107,7 +107,7 @@ pub enum PlannedChange {
 /// `forbidden` without authority over the steps; `conflict` if the candidate was erased, the application has ended, the
 /// candidate has left the named step, the application does not have the step to move to, or the rule of the single act
 /// refuses the decision; `validation_error` for a due day that [`later::due_day`] refuses. The caller checks the day
-/// before it plans the first application, so that such a day refuses the whole batch.
+/// before it plans the first application, so an invalid day leads to the refusal of the whole batch.
 pub fn plan(
     facts: StepFacts,
     named_by: NamedBy,

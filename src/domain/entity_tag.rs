@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn if_match_is_an_asterisk_or_a_list_of_tags_of_which_only_the_strong_ones_match() {
+    fn if_match_is_an_asterisk_or_a_list_of_tags_and_only_strong_tags_match() {
         for (field, matches_a) in [
             ("*", true),
             (" * ", true),

@@ -1,6 +1,6 @@
-//! The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header). The service carries out such a
-//! request once. For a day, it answers a repeat with the stored response, or refuses the repeat if that response cannot
-//! be sent again.
+//! The `Idempotency-Key` of a request (draft-ietf-httpapi-idempotency-key-header). For a day, the service carries out a
+//! request with a key only once. It answers a repeat with the stored response, or refuses the repeat if that response
+//! cannot be sent again.
 
 use std::time::Duration;
 

@@ -151,7 +151,7 @@ mod tests {
         let last_moment = Timestamp::from_micros(AT.plus(UNDO_PERIOD).micros() - 1);
         for before in [None, Some(day("2026-11-01"))] {
             let undone = undo(ApplicationStatus::InProgress, Some(&change(before)), &own, last_moment);
-            assert_eq!(undone, Ok(before), "a mark that is due already is restored too");
+            assert_eq!(undone, Ok(before), "a mark that is already due is restored too");
         }
         let last = change(None);
         for (status, last, caller, now, code) in [

@@ -42,8 +42,8 @@ impl Network {
 }
 
 /// Returns whether a network that holds `own` permits may take another. The network may hold at most `own_max` permits.
-/// If it already holds any, it must hold fewer than are free. Each network therefore gets fewer permits when fewer are
-/// free, and only many networks together can leave none for a newcomer.
+/// If it already holds any, it must hold fewer permits than are free. Each network therefore gets fewer permits when
+/// fewer are free, and only many networks together can leave none for a newcomer.
 pub fn may_take(own: usize, own_max: usize, free: usize) -> bool {
     free > 0 && own < own_max && (own == 0 || own < free)
 }

@@ -51,8 +51,8 @@ pub enum Refusal {
     InsufficientScope(Scope),
     /// The credential is valid, but its user does not have the necessary rights.
     Forbidden(&'static str),
-    /// A browser sent the request from a page of another origin. The usual cause is a `--base-url` that is
-    /// not the address in the browser.
+    /// A browser sent the request from a page of another origin. The usual cause is a `--base-url` that is not the
+    /// address in the browser.
     OtherOrigin {
         /// The origin of the page.
         page: String,
@@ -77,7 +77,8 @@ pub enum Refusal {
     /// The resource or link is no longer available, or the service does not know the state that the caller names.
     Gone(&'static str),
     /// The resource is no longer in a version that `If-Match` names. The value lists the changes since that version,
-    /// newest first. If the resource never had such a version, the value contains only the newest change, if any.
+    /// newest first. If the resource never had any version that `If-Match` names, the value contains only the newest
+    /// change, if any.
     PreconditionFailed(Vec<LaterChange>),
     /// An earlier, different request used this `Idempotency-Key`.
     IdempotencyKeyReused,

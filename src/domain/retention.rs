@@ -102,7 +102,7 @@ pub enum DueDecision {
     Erase,
     /// The candidate became due today.
     Wait,
-    /// The candidate is no longer due, or the start of their retention period has changed, so that they must become due
+    /// The candidate is no longer due, or the start of their retention period has changed and they must become due
     /// again.
     NotDue,
 }

@@ -53,8 +53,8 @@ pub fn require_complete_order(
     }
 }
 
-/// Returns the order of a pipeline after a step has moved from one position to another, both from 1. Returns `None` if
-/// the step is there already.
+/// Returns the order of a pipeline after a step has moved from one position to another, both counted from 1. Returns
+/// `None` if the step is already at the position `to`.
 ///
 /// # Errors
 /// `conflict` if the step is no longer at the position `from`, or if the pipeline has no position `to`.

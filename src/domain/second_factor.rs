@@ -36,7 +36,7 @@ impl Factors {
     ///
     /// # Errors
     /// `conflict` for the last factor of a user who must have one. The user must add another factor first, or replace
-    /// the authenticator app by a new one.
+    /// the authenticator app with a new one.
     pub fn require_removable(self, is_required: bool) -> Result<(), Refusal> {
         if is_required && self.count() == 1 {
             return Err(Refusal::Conflict(

@@ -29,7 +29,7 @@ pub const RETENTION_DAYS_MAX: u32 = 36_525;
 const AHEAD_MAX: Duration = Duration::from_secs(60);
 
 /// Rows that are ahead of the clock by no more than this are not redated. The redated rows follow them at intervals of
-/// a microsecond and must not be ahead by more than [`AHEAD_MAX`], so this limit is far below it.
+/// a microsecond and must not be ahead by more than [`AHEAD_MAX`], which is therefore much larger than this limit.
 const AHEAD_STAYING_MAX: Duration = Duration::from_secs(1);
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);

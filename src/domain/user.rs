@@ -165,8 +165,8 @@ pub struct UserChange {
     /// The changed fields among `email` and `name`. The activity contains the names of these fields, never their
     /// values.
     pub changed_fields: Vec<&'static str>,
-    /// Whether the user's sessions end. They end if the user is disabled, or if the address changes in more than upper
-    /// and lower case, because somebody else might read the old mailbox.
+    /// Whether the user's sessions end. They end if the user is disabled, or if the new address differs in more than
+    /// letter case, because somebody else might read the old mailbox.
     pub ends_sessions: bool,
 }
 
@@ -204,8 +204,8 @@ pub struct CallerRoles {
 }
 
 impl CallerRoles {
-    /// Succeeds if the caller may manage the organization's roles and candidates. All members except plain members may,
-    /// and all platform admins.
+    /// Succeeds if the caller may manage the organization's roles and candidates. Platform admins, and all members
+    /// except plain members, may do so.
     ///
     /// # Errors
     /// `forbidden` for a plain member.
@@ -235,8 +235,8 @@ impl CallerRoles {
     }
 }
 
-/// Returns whether a caller with these roles may manage an organization's roles, candidates and steps. All members
-/// except plain members may, and all platform admins.
+/// Returns whether a caller with these roles may manage an organization's roles, candidates and steps. Platform admins,
+/// and all members except plain members, may do so.
 pub fn may_manage(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool {
     platform_role == PlatformRole::Admin || !matches!(org_role, None | Some(OrgRole::Member))
 }

@@ -29,8 +29,8 @@ impl Tls {
     /// A sentence for admins: no certificate authorities, a host that no certificate can name, or a failed handshake.
     pub(super) async fn connect(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, String> {
         let config = self.config()?;
-        // The host in a URL may end with a dot, but a name in a certificate or in the handshake must not (RFC
-        // 6066 section 3).
+        // The host in a URL may end with a dot, but a name in a certificate or in the handshake must not (RFC 6066
+        // section 3).
         let host = host.strip_suffix('.').unwrap_or(host).to_owned();
         let name = ServerName::try_from(host).map_err(|_| "no certificate can name this host".to_owned())?;
         let connector = TlsConnector::from(config);

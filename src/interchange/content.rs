@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_character_at_the_end_of_the_examined_bytes_changes_nothing() {
+    fn a_character_across_the_end_of_the_examined_bytes_does_not_change_the_kind() {
         for length in HEAD_BYTES - 4..=HEAD_BYTES {
             let text = format!("name,email{}\u{2041}\u{2041}", " ".repeat(length - 10));
             assert_eq!(Content::of(text.as_bytes()), Content::Table, "{length}");

@@ -1,7 +1,7 @@
 //! Reads the members of one object by name, each as a typed value. An invalid value becomes a finding.
 //!
-//! A reading function returns `None` after it has added a finding. Its callers read all members of an object before
-//! they refuse the object, so that one import reports all findings. The reading functions treat `null` as missing.
+//! A reading function returns `None` after it has added a finding. Read all members of an object before you refuse the
+//! object, so that one import reports all findings. The reading functions treat `null` as missing.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;
@@ -179,8 +179,7 @@ impl<'a, 'w> Fields<'a, 'w> {
         self.optional(name, &must_be, |value| value.as_i64().filter(|number| bounds.contains(number)))
     }
 
-    /// Returns whether a member is `null`. For some members, `null` and a missing value have different
-    /// meanings.
+    /// Returns whether a member is `null`. For some members, `null` and a missing value have different meanings.
     pub(super) fn is_null(&self, name: &str) -> bool {
         self.members.get(name).is_some_and(Value::is_null)
     }

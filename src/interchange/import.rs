@@ -207,7 +207,7 @@ pub fn insert_without_applications(tx: &Tx<'_>, document: &Document) -> Result<C
         let is_new = store::user::insert_new(tx, user, times.next())?;
         require_new(is_new, users.item(index), format_args!("a user with the id {} or the same email", user.id))?;
     }
-    // Lists of API keys show the earliest membership of each user. Therefore new memberships must be later than all
+    // Lists of API keys show the earliest membership of each user. Therefore, new memberships must be later than all
     // existing memberships, even if the clock was set back.
     let newest = store::membership::newest(tx)?;
     let mut member_times =

@@ -135,8 +135,7 @@ fn slug(fields: &mut Fields<'_, '_>) -> Option<Slug> {
     Some(slug)
 }
 
-/// Reads the portal's theme. Checks the types of only those members that the service uses, because the organization may
-/// add others.
+/// Reads the portal's theme. Checks only the members that the service uses, because the organization may add others.
 fn theme(portal: &mut Fields<'_, '_>) -> Option<Map<String, Value>> {
     let theme = portal.json_object("theme")?.unwrap_or_default();
     let at = portal.at();

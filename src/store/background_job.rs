@@ -76,8 +76,8 @@ enum Thread {
     Backups,
 }
 
-/// A job, the rest between two of its steps (in milliseconds), its thread, and the function that prepares its steps. Only
-/// jobs of [`Thread::Writes`] use the reader.
+/// A job, the rest between two of its steps (in milliseconds), its thread, and the function that prepares its steps.
+/// Only jobs of [`Thread::Writes`] use the reader.
 type Row = (BackgroundJob, u64, Thread, fn(&Parts, &JobReader) -> Result<Step, Error>);
 
 #[rustfmt::skip]
@@ -91,7 +91,7 @@ const TABLE: [Row; 15] = [
     (CLOCK,          1_000,  Thread::Writes,       clock),            // Compares the clocks, writes the heartbeat, records expired keys and deletes ended sessions.
     (RESERVE,        1_000,  Thread::Writes,       reserve),          // After a full disk: creates the reserve again and writes owed rows.
     (IMPORTS,           50,  Thread::Writes,       imports),          // Drops undecided imports and finishes decided ones: a few short transactions in each step.
-    (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without a signup: every minute, one slice in each step.
+    (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without a signup or application: every minute, one slice in each step.
     (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases due candidates: every 10 minutes, one slice in each step.
     (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for erasure while a hire was hidden from them: every minute, one in each step.
     (ROLE_CLOSING,      50,  Thread::Writes,       role_closing),     // Closes roles after their closing date: every 10 seconds, one slice in each step.

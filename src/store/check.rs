@@ -191,8 +191,8 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
 }
 
 /// Checks the usage log. Each row must refer to the previous row of its key, unless that row was pruned. Each index
-/// entry must refer to a row. So must the newest row of each key in the index, unless it was pruned. All rows of a key
-/// must be reachable from its newest row.
+/// entry must refer to a row. The newest row that the index records for a key must exist, unless that row was pruned.
+/// All rows of a key must be reachable from its newest row.
 fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
     let mut count = |sql: &str, sentence: fn(i64) -> String| -> Result<(), Error> {

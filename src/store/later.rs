@@ -1,6 +1,6 @@
-//! Later marks: the due day of an application that staff put aside, in a column of `candidate_roles`. Only applications
-//! in progress have one. A decision ([`application::save`](super::application::save)) or a withdrawal removes it. An
-//! undo restores it.
+//! Later marks: the due day of an application that staff put aside, in a column of `candidate_roles`. Only an
+//! application in progress has a mark. A decision ([`application::save`](super::application::save)) or a withdrawal
+//! removes the mark. An undo restores it.
 
 use jiff::civil::Date;
 use serde::{Deserialize, Serialize};

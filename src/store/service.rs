@@ -115,8 +115,8 @@ impl Store {
         self.parts.writer_thread.flush();
     }
 
-    /// Sets the function that runs the answers of the writer's batches on the runtime. Without this function, and for a
-    /// batch with one caller, the writer's thread runs them.
+    /// Sets the function by which the writer answers the callers of a batch on the runtime. Without this function, or
+    /// if a batch has only one caller, the writer's thread answers.
     pub fn answer_by(&self, run_on_runtime: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
         self.parts.writer_thread.answer_by(run_on_runtime);
     }

@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-/// The size of the waiting log lines, in bytes, from which further lines are dropped: about ten thousand lines.
+/// The size of the waiting log lines, in bytes, at which further lines are dropped: about ten thousand lines.
 const WAITING_BYTES_MAX: usize = 1_024 * 1_024;
 
 /// The time for which the log thread gathers lines before it writes them.
@@ -78,8 +78,8 @@ impl Log {
         }
     }
 
-    /// Waits until the lines so far are written, for at most [`FLUSH_TIMEOUT`], because the reader of standard error
-    /// might be stuck.
+    /// Waits until the lines so far are written, but no longer than [`FLUSH_TIMEOUT`], because the reader of standard
+    /// error might be stuck.
     pub(super) fn flush(&self) {
         let mut lines = self.waiting.lock();
         lines.flushing = true;
@@ -117,8 +117,8 @@ impl Waiting {
     }
 }
 
-/// Waits until the waiting lines are written, for at most [`FLUSH_TIMEOUT`], because the reader of standard error might
-/// be stuck.
+/// Waits until the lines so far are written, but no longer than [`FLUSH_TIMEOUT`], because the reader of standard error
+/// might be stuck.
 impl Drop for Log {
     fn drop(&mut self) {
         self.waiting.lock().ending = true;

@@ -35,7 +35,7 @@ pub trait World: Send + Sync {
     /// Fills the bytes from an unpredictable source.
     fn fill(&self, bytes: &mut [u8]);
 
-    /// Fills the bytes of an id from the same source. The source may be read ahead into a pool.
+    /// Fills the bytes of an id from the source of [`World::fill`]. An implementation may read ahead into a pool.
     fn fill_id(&self, bytes: &mut [u8; ID_RANDOM_BYTES]) {
         self.fill(bytes);
     }
@@ -48,8 +48,7 @@ pub trait World: Send + Sync {
     /// unknown zone or a day outside the calendar.
     fn days_before(&self, zone: &str, at: Timestamp, days: i64) -> Option<Timestamp>;
 
-    /// Returns the local day of `at` in this time zone, or `None` for an unknown zone or a
-    /// time outside the calendar.
+    /// Returns the local day of `at` in this time zone, or `None` for an unknown zone or a time outside the calendar.
     fn day(&self, zone: &str, at: Timestamp) -> Option<Date>;
 
     /// Returns the beginning of a local day, or `None` for an unknown zone or a day outside the calendar.
@@ -86,8 +85,8 @@ impl dyn World + '_ {
         self.day(zone, at).or_else(|| self.day("UTC", at)).unwrap_or(Date::MIN)
     }
 
-    /// Returns the first moment after a local day. An unknown zone is treated as UTC. Returns `None` if the next
-    /// day does not begin within the calendar.
+    /// Returns the first moment after a local day. An unknown zone is treated as UTC. Returns `None` if the next day
+    /// does not begin within the calendar.
     pub fn day_end(&self, zone: &str, day: Date) -> Option<Timestamp> {
         let next = day.tomorrow().ok()?;
         self.day_begin(zone, next).or_else(|| self.day_begin("UTC", next))

@@ -22,7 +22,7 @@ crate::tests![
     scopes_never_widen_the_rights_of_the_user,
     a_missing_scope_is_named_in_the_challenge,
     a_key_wins_over_a_session,
-    every_endpoint_that_needs_a_credential_is_rate_limited,
+    each_endpoint_of_the_matrix_is_rate_limited,
 ];
 
 /// The cells of the matrix: a status and an error code, which is empty for a success.
@@ -322,7 +322,7 @@ fn a_key_wins_over_a_session() {
     assert_eq!(session.get("/api/v1/me").expect(200).json()["auth"], json!({ "type": "session" }));
 }
 
-fn every_endpoint_that_needs_a_credential_is_rate_limited() {
+fn each_endpoint_of_the_matrix_is_rate_limited() {
     let app = App::with(Options { per_minute: Some(10), ..Options::default() });
     let hiring = app.hiring();
     let admin = app.user("user_admin");

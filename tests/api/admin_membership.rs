@@ -1,4 +1,5 @@
-//! `/api/admin/organizations/{id}/memberships`: admins manage the members of an organization and their roles.
+//! `/api/admin/organizations/{id}/memberships`: admins manage the members of an organization and their organization
+//! roles.
 
 use serde_json::{Value, json};
 
@@ -8,11 +9,11 @@ crate::tests![
     putting_a_membership_creates_it_and_changes_its_role,
     a_membership_takes_effect_with_the_next_request,
     removing_a_membership_takes_effect_with_the_next_request,
-    an_unknown_role_is_refused,
+    an_invalid_organization_role_is_refused,
     unknown_organizations_users_and_memberships_are_not_found,
     members_are_listed_newest_first_in_pages,
     activity_records_each_change_with_before_and_after,
-    the_oldest_membership_stays_the_oldest,
+    the_oldest_membership_stays_the_oldest_if_the_clock_is_set_back,
     memberships_of_a_disabled_organization_can_be_changed,
 ];
 
@@ -81,7 +82,7 @@ fn removing_a_membership_takes_effect_with_the_next_request() {
     app.admin().delete(&membership_path(&hiring, &hiring.staff("owner"))).refused(404, "not_found");
 }
 
-fn an_unknown_role_is_refused() {
+fn an_invalid_organization_role_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let member = membership_path(&hiring, &hiring.staff("member"));
@@ -172,7 +173,7 @@ fn activity_records_each_change_with_before_and_after() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_oldest_membership_stays_the_oldest() {
+fn the_oldest_membership_stays_the_oldest_if_the_clock_is_set_back() {
     let app = App::start();
     let (first, second, ada) = (app.hiring(), app.hiring(), create_ada(&app));
     put(&app, &second, &ada, "owner");

@@ -25,7 +25,7 @@ crate::tests![
     pages_are_newest_first_and_skip_nothing,
     an_invalid_cursor_or_limit_is_refused,
     the_portal_shows_a_change_with_the_next_request,
-    a_disabled_organization_has_no_portal_and_no_links,
+    a_disabled_organization_has_no_portal_and_no_signup_links,
     only_admins_see_a_disabled_organization,
 ];
 
@@ -476,7 +476,7 @@ fn the_portal_shows_a_change_with_the_next_request() {
     anonymous.get("/api/public/portal/moved").expect(200);
 }
 
-fn a_disabled_organization_has_no_portal_and_no_links() {
+fn a_disabled_organization_has_no_portal_and_no_signup_links() {
     let app = App::start();
     let (hiring, anonymous) = (app.hiring(), app.anonymous());
     let apply = || anonymous.post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));

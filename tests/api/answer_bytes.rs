@@ -27,8 +27,8 @@ const LINES: [&[u8]; 4] = [
 
 const CHUNKS: usize = 4;
 
-/// Returns a file of several chunks and 100 more bytes. For each chunk, the line is at the offset that `offset`
-/// returns.
+/// Returns a file of several chunks and 100 more bytes, with a copy of `line` at the offset that `offset` returns for
+/// each chunk.
 fn with_line(line: &[u8], offset: impl Fn(usize) -> isize) -> Vec<u8> {
     let mut content: Vec<u8> = (0u32..).flat_map(u32::to_le_bytes).take(CHUNKS * CHUNK_BYTES_MAX + 100).collect();
     for chunk in 0..=CHUNKS {
@@ -123,8 +123,8 @@ fn a_download_with_status_lines_at_chunk_boundaries_is_unaltered() {
 fn a_slow_download_of_status_lines_is_unaltered() {
     let (app, hiring) = start();
     let secret = app.make_key_with_all(&hiring.staff("member")).1;
-    // The file contains only status lines, so some of the server's writes begin with one, wherever the previous write
-    // ended.
+    // The file contains only status lines. However the server splits the file into writes, some writes begin with a
+    // status line.
     let content = b"HTTP/1.1 4HTTP/1.1 404 \r\n\r\n".repeat(40_000);
     let path = &Attachments::new(&app, &hiring).add(&content);
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();

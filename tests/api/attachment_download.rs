@@ -22,7 +22,7 @@ crate::tests![
     many_slow_downloads_read_only_their_current_chunks,
 ];
 
-/// Returns bytes without repetitions.
+/// Returns bytes in which no two chunks are equal.
 fn content(bytes: usize) -> Vec<u8> {
     (0u32..).flat_map(u32::to_le_bytes).take(bytes).collect()
 }

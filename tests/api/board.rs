@@ -222,7 +222,7 @@ fn walk(client: &Client, path: &str, limit: usize, mut between: impl FnMut(usize
     all
 }
 
-/// The test adds 10,000 applications, of which 2,500 are at the third step.
+/// The test adds 10,000 applications, 2,500 of them at the third step.
 fn pages_of_a_step_reach_its_end_while_candidates_come_and_go() {
     let app = App::start();
     let hiring = app.hiring();

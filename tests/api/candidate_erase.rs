@@ -252,8 +252,8 @@ fn a_start_on_an_older_copy_repeats_listed_erasures() {
     erase(&app, &hiring, 0);
     app.stop();
     std::fs::copy(app.path.with_extension("copy"), &app.path).unwrap();
-    // In the older copy, the candidates are under legal hold. A hold that is older than a line of the list does not
-    // prevent the repeated erasure, because the older copy lacks the release of the hold.
+    // In the older copy, the candidates are under legal hold. A hold that is older than the candidate's line in the
+    // erasure list does not prevent the repeated erasure, because the older copy lacks the release of the hold.
     app.change("UPDATE candidates SET hold_reason = 'a case'");
     app.start_again();
     assert!(!personal_data(&app).contains("quixworth 0") && personal_data(&app).contains("quixworth 1"));

@@ -10,7 +10,7 @@ use crate::support::{Behaviour, Receiver};
 crate::tests![
     an_export_has_every_application_step_note_and_reason,
     an_export_has_the_activity_and_is_itself_recorded,
-    a_head_request_for_an_export_returns_and_records_nothing,
+    a_head_request_for_an_export_returns_no_body_and_is_not_recorded,
     an_export_has_the_deliveries_to_hr_systems_and_their_answers,
     an_export_has_the_stored_responses,
     the_export_of_an_erased_candidate_has_only_the_tombstone,
@@ -55,7 +55,7 @@ fn an_export_has_the_activity_and_is_itself_recorded() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_head_request_for_an_export_returns_and_records_nothing() {
+fn a_head_request_for_an_export_returns_no_body_and_is_not_recorded() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let answer = owner.send("HEAD", &format!("{}/export", path(&hiring, 0)), &[], b"").expect(200);

@@ -10,7 +10,7 @@ crate::tests![
     repeating_a_hold_writes_an_activity_only_for_another_reason,
     a_release_writes_an_activity_only_when_a_hold_existed,
     an_erased_candidate_cannot_be_held,
-    a_hold_without_a_reason_or_with_a_long_one_is_refused,
+    a_hold_without_a_reason_of_1_to_1000_characters_is_refused,
     an_erasure_removes_the_reasons_of_holds,
 ];
 
@@ -75,7 +75,7 @@ fn an_erased_candidate_cannot_be_held() {
     owner.delete(&hold_path(&hiring)).expect(200);
 }
 
-fn a_hold_without_a_reason_or_with_a_long_one_is_refused() {
+fn a_hold_without_a_reason_of_1_to_1000_characters_is_refused() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let wrong = [json!({}), json!({ "reason": null }), json!({ "reason": " " }), json!({ "reason": 7 })];

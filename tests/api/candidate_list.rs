@@ -1,4 +1,4 @@
-//! `GET /api/v1/organizations/{id}/candidates`: the list and searches in it, newest first with every filter.
+//! `GET /api/v1/organizations/{id}/candidates`: the list of candidates, newest first, with its searches and filters.
 
 use serde_json::{Value, json};
 
@@ -39,7 +39,7 @@ fn ids_of(page: &Value) -> Vec<String> {
     page["data"].as_array().unwrap().iter().map(|candidate| candidate["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Returns the ids of all pages.
+/// Returns the ids on all pages.
 fn all_pages(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     let (mut found, mut cursor) = (Vec::new(), String::new());
     loop {
@@ -52,8 +52,8 @@ fn all_pages(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     }
 }
 
-/// Creates an organization with these candidates, given by name and address, in progress at a role's first step.
-/// Their ids are `c0`, `c1`, …, in order of arrival.
+/// Creates an organization with these candidates, each given by name and address. All are in progress at the first
+/// step of the same role. Their ids are `c0`, `c1`, …, in order of arrival.
 fn with_candidates(app: &App, candidates: &[(&str, &str)]) -> Hiring {
     with_statuses(app, &candidates.iter().map(|(name, email)| (*name, *email, "In Progress")).collect::<Vec<_>>())
 }
@@ -247,7 +247,7 @@ fn the_email_parameter_matches_a_whole_address_ignoring_case() {
     assert_eq!(page["data"], json!([]));
 }
 
-/// Creates three candidates, of whom the second has two applications.
+/// Creates two roles with four candidates. The second candidate has an application for each role.
 fn with_two_roles(app: &App) -> (Hiring, [String; 2]) {
     let hiring = app.hiring_with(|document| {
         let role = first_role_of(document);

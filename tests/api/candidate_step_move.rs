@@ -15,7 +15,7 @@ crate::tests![
     moves_of_ended_applications_are_conflicts,
     an_erased_candidate_cannot_be_moved,
     a_step_of_another_organization_is_answered_like_an_unknown_step,
-    an_imported_application_is_at_no_other_step_after_a_move,
+    an_imported_application_is_only_at_the_target_step_after_a_move,
     applications_of_closed_and_filled_roles_can_be_moved,
     a_move_writes_an_activity_with_before_and_after,
     a_move_changes_no_counts_and_is_not_delivered,
@@ -27,7 +27,7 @@ crate::tests![
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 /// The time of the application.
 const APPLIED: &str = "2026-11-01T10:00:00.000000Z";
-/// The time at which its first step was validated.
+/// The time at which the first step of the application was validated.
 const VALIDATED: &str = "2026-11-02T10:00:00.000000Z";
 
 fn a_move_forward_skips_the_steps_between() {
@@ -101,7 +101,7 @@ fn a_rejection_after_a_move_is_reopened_at_its_step() {
     staff.post(&hiring.decision(0, 1, "move"), &reason()).refused(409, "conflict");
     staff.post(&hiring.decision(0, 2, "reopen"), &reason()).expect(200);
     assert_eq!(state(&app), before);
-    // After a reversed hire is reopened too, the candidate can be moved.
+    // The candidate can also be moved after the rejection that reversed a hire is reopened.
     staff.post_empty(&hiring.hire(0)).expect(200);
     staff.post_empty(&hiring.decision(0, 3, "reject")).expect(200);
     staff.post(&hiring.decision(0, 3, "reopen"), &reason()).expect(200);
@@ -166,7 +166,7 @@ fn a_step_of_another_organization_is_answered_like_an_unknown_step() {
 }
 
 /// An import can place a candidate at several steps, or at none.
-fn an_imported_application_is_at_no_other_step_after_a_move() {
+fn an_imported_application_is_only_at_the_target_step_after_a_move() {
     for (before, step, expected) in [
         (["in_progress", "in_progress", "pending", "pending"], 1, ["validated", "in_progress", "pending", "pending"]),
         (["in_progress", "pending", "in_progress", "pending"], 1, ["validated", "in_progress", "pending", "pending"]),

@@ -15,7 +15,7 @@ crate::tests![
     a_rejection_does_not_need_an_open_role,
     rejecting_a_step_again_is_a_conflict_and_changes_nothing,
     a_rejection_leaves_other_steps_unchanged,
-    a_rejection_at_another_step_leaves_the_first_rejection,
+    a_rejection_at_another_step_leaves_the_first_rejection_unchanged,
     rejecting_a_withdrawn_application_makes_it_not_selected,
     text_limits_count_code_points,
     all_wrong_types_are_reported_together,
@@ -157,7 +157,7 @@ fn a_rejection_leaves_other_steps_unchanged() {
     }
 }
 
-fn a_rejection_at_another_step_leaves_the_first_rejection() {
+fn a_rejection_at_another_step_leaves_the_first_rejection_unchanged() {
     let (app, hiring, staff) = start();
     let first = json!({ "outcomeNotes": "first", "outcomeType": "rejected_by_organization" });
     staff.post(&hiring.decision(0, 1, "reject"), &first).expect(200);

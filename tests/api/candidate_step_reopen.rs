@@ -18,7 +18,7 @@ crate::tests![
     reopening_a_rejection_with_an_erased_activity_continues_at_its_step,
     the_activity_of_a_reopening_holds_the_reopened_rejection,
     repeated_rejections_and_reopenings_restore_the_same_state,
-    a_reopening_without_a_reason_or_with_a_long_one_is_refused,
+    a_reopening_without_a_reason_of_1_to_10000_characters_is_refused,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
@@ -254,7 +254,7 @@ fn repeated_rejections_and_reopenings_restore_the_same_state() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_reopening_without_a_reason_or_with_a_long_one_is_refused() {
+fn a_reopening_without_a_reason_of_1_to_10000_characters_is_refused() {
     let (app, hiring, staff) = start();
     staff.post_empty(&hiring.reject(0)).expect(200);
     let path = hiring.decision(0, 1, "reopen");

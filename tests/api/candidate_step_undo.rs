@@ -11,7 +11,7 @@ use crate::support::{App, Client, Hiring};
 crate::tests![
     an_undo_restores_the_exact_state,
     an_undone_decision_never_shows_on_the_status_page,
-    an_undone_rejection_that_was_shown_leaves_no_trace,
+    an_undone_rejection_leaves_no_trace_even_if_it_was_shown,
     a_decision_on_a_held_or_erased_candidate_is_not_undone,
     an_undo_is_possible_for_less_than_10_minutes,
     a_decision_of_another_person_is_not_undone,
@@ -25,7 +25,7 @@ crate::tests![
     a_dry_run_changes_nothing,
     a_demoted_person_cannot_undo,
     steps_of_other_organizations_are_not_found,
-    after_an_undo_the_candidate_can_be_decided_on_again,
+    an_application_can_be_decided_again_after_an_undo,
     eight_concurrent_undos_undo_one_decision,
 ];
 
@@ -115,8 +115,8 @@ fn an_undo_restores_the_exact_state() {
     }
 }
 
-/// Compares the page with the page of a service where nobody decided, at the same times. By default, rejections show
-/// after 72 hours.
+/// Compares the status page with that of a service in which nobody made a decision, at the same times. By default, a
+/// rejection becomes visible there after 72 hours.
 fn an_undone_decision_never_shows_on_the_status_page() {
     for (decision, step, _) in DECISIONS {
         let (fixture, plain) = (Fixture::new(), Fixture::new());
@@ -139,7 +139,7 @@ fn an_undone_decision_never_shows_on_the_status_page() {
     }
 }
 
-fn an_undone_rejection_that_was_shown_leaves_no_trace() {
+fn an_undone_rejection_leaves_no_trace_even_if_it_was_shown() {
     for delay in ["0", "NULL"] {
         let (fixture, plain) = (Fixture::new(), Fixture::new());
         for fixture in [&fixture, &plain] {
@@ -217,7 +217,7 @@ fn the_refusal_names_the_person_who_has_acted_since() {
         detail.starts_with("The owner rejected the candidate at 2026-11-21T09:01:00.000000Z, after your"),
         "{detail}"
     );
-    // The later decision can be undone, but an earlier one stays.
+    // The owner can undo the later decision. The earlier decision still cannot be undone.
     owner.post_empty(&fixture.path()).expect(200);
     let problem = fixture.staff.post_empty(&fixture.path()).refused(409, "conflict").json();
     assert!(problem["detail"].as_str().unwrap().starts_with("The owner undid a decision at"), "{problem}");
@@ -336,7 +336,7 @@ fn steps_of_other_organizations_are_not_found() {
     assert_eq!(other.step_statuses(&fixture.app, 0)[1], "rejected");
 }
 
-fn after_an_undo_the_candidate_can_be_decided_on_again() {
+fn an_application_can_be_decided_again_after_an_undo() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "Withdrawn", &["validated", "in_progress", "pending", "pending"]);

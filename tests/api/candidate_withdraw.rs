@@ -6,7 +6,7 @@ use crate::support::hiring::set_steps;
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    withdrawing_an_application_leaves_its_steps,
+    withdrawing_an_application_leaves_its_steps_unchanged,
     withdrawing_an_ended_application_is_a_conflict,
     the_reason_is_recorded_with_the_activity,
     a_reason_of_a_wrong_type_or_length_is_refused,
@@ -25,7 +25,7 @@ fn organization_with_owner(app: &App) -> (Hiring, Client) {
     (hiring, owner)
 }
 
-fn withdrawing_an_application_leaves_its_steps() {
+fn withdrawing_an_application_leaves_its_steps_unchanged() {
     let app = App::start();
     let (hiring, owner) = organization_with_owner(&app);
     let read = || owner.get(&hiring.candidate_path(0)).expect(200).json()["data"]["applications"][0].take();

@@ -17,7 +17,7 @@ crate::tests![
     hostile_text_stays_text_in_every_feed,
     unknown_and_disabled_portals_are_the_same_404,
     another_spelling_of_a_slug_gets_the_same_feed,
-    feeds_have_an_etag_and_are_answered_with_304,
+    feeds_have_an_etag_and_are_answered_with_304_if_unchanged,
     feeds_show_a_change_with_the_next_request,
     hires_do_not_change_the_timestamps_in_feeds,
     disabling_a_portal_removes_its_feeds,
@@ -200,7 +200,7 @@ fn another_spelling_of_a_slug_gets_the_same_feed() {
     }
 }
 
-fn feeds_have_an_etag_and_are_answered_with_304() {
+fn feeds_have_an_etag_and_are_answered_with_304_if_unchanged() {
     let app = App::start();
     let hiring = app.hiring();
     let files = FEEDS.map(|(name, kind)| (path(&hiring, name), kind));

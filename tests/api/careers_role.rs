@@ -179,7 +179,7 @@ fn close(owner: &Client, hiring: &Hiring) {
     owner.post(&format!("/api/v1/roles/{}/close", hiring.role_id), &json!({ "reason": "no budget" })).expect(200);
 }
 
-/// Asserts that the posting and its apply path are both answered with this status and a page with this heading.
+/// Asserts that requests for the posting and its apply path both get this status and the same page with this heading.
 /// Returns the page.
 #[track_caller]
 fn assert_missing(app: &App, path: &str, status: u16, heading: &str) -> String {

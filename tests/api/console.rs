@@ -21,7 +21,7 @@ crate::tests![
     each_form_admits_exactly_the_roles_with_the_right,
     a_demoted_user_can_no_longer_decide,
     pages_have_the_policy_of_the_console,
-    the_script_and_the_style_are_valid_until_they_change,
+    the_script_and_the_style_are_cacheable_until_they_change,
 ];
 
 /// Returns the status and the body of an answer, without the request id that a problem page shows.
@@ -52,7 +52,8 @@ fn a_form_without_a_session_gets_the_sign_in_page_with_its_fields() {
         let page = answer.text();
         assert!(page.contains(r#"<form method="post" action="/sign-in""#), "{path}: {page}");
         let is_carried = page.contains(r#"name="sent.note" value="typed &#60;text&#62;""#);
-        // The password fields of a confirmation have names of their own. They are never carried.
+        // A form with a password is not carried, except a confirmation: its password field has a name of its own, so
+        // only this field is left out.
         let has_other_passwords = route.hashes_password && path != "/app/confirm";
         assert_eq!(is_carried, !has_other_passwords, "{path}: {page}");
         assert!(page.contains(&format!(r#"name="to" value="{path}""#)), "{path}: {page}");
@@ -261,7 +262,7 @@ fn pages_have_the_policy_of_the_console() {
     }
 }
 
-fn the_script_and_the_style_are_valid_until_they_change() {
+fn the_script_and_the_style_are_cacheable_until_they_change() {
     let app = App::start();
     let hiring = app.hiring();
     let page = app.browser(&hiring, "owner").get("/app").expect(200).text();

@@ -27,9 +27,9 @@ crate::tests![
     the_forms_ask_for_the_step_and_for_the_reason,
     the_menu_of_a_candidate_has_every_act,
     the_menu_needs_a_candidate_of_the_role,
-    the_same_person_undoes_a_decision_for_ten_minutes,
+    the_same_person_can_undo_a_decision_for_ten_minutes,
     an_undo_of_several_decisions_restores_each,
-    nobody_else_undoes_a_decision,
+    nobody_else_can_undo_a_decision,
     hostile_names_are_text,
     two_people_advance_one_candidate_once,
 ];
@@ -113,7 +113,7 @@ fn a_rejection_has_a_documented_reason_and_a_note() {
     reject("no_such_reason", "").expect(400);
     let parts = reject("lacking_skills", "No Rust\r\nyet").expect(200).text();
     assert!(parts.contains("Candidate 1 was rejected at Call.") && !parts.contains("data-append"), "{parts}");
-    // The link to those who were not selected appears with the first of them.
+    // The first rejection adds the link to the candidates who were not selected.
     assert!(parts.contains("<p class=\"ended quiet\" id=\"ended\"><a href"), "{parts}");
     assert!(parts.contains("id=\"count-ended\">1</span>"), "{parts}");
     let sql = format!(
@@ -137,7 +137,7 @@ fn several_candidates_are_decided_on_together() {
     let page = owner.get(location).expect(200).text();
     assert!(page.contains("The decision about 3 candidates is saved."), "{page}");
     assert!(page.contains(&format!("name=\"batch\" value=\"{batch}\"")), "{page}");
-    // Nobody else gets the form that undoes it.
+    // Nobody else gets the form that undoes the decision.
     let page = app.browser(&hiring, "moderator").get(location).expect(200).text();
     assert!(page.contains("The decision about 3 candidates is saved.") && !page.contains(&batch), "{page}");
     for candidate in 0..3 {
@@ -161,7 +161,7 @@ fn a_candidate_whom_somebody_else_has_moved_is_not_decided_on() {
             assert!(page.contains(text), "{act} {text}: {page}");
         }
     }
-    // The answer to a module has the card at its current step.
+    // The answer to a partial request has the card at its current step.
     let fields = [("to", hiring.role_steps[3].as_str()), ("card", card(&hiring, 0))];
     let parts = owner.submit_for_parts(&path(&hiring), &fields).expect(409).text();
     assert!(parts.contains(&format!("data-append=\"end-{}\"", hiring.role_steps[2])), "{parts}");
@@ -313,7 +313,7 @@ fn steps_of_other_organizations_and_roles_are_unknown() {
     assert_eq!(shown(card(&other, 0)), shown("cstep_unknown"));
     assert_eq!(shown("<script>"), shown("cstep_unknown"));
     assert_eq!(other.step_statuses(&app, 0), ["validated", "in_progress", "pending", "pending"]);
-    // A user of both organizations names a candidate of one on the board of the other.
+    // A member of both organizations names a candidate of one organization on the board of the other.
     app.change(&format!(
         "INSERT INTO memberships VALUES ('{}', '{}', 'owner', 0)",
         hiring.staff("owner"),
@@ -381,7 +381,7 @@ fn newest_batch(app: &App) -> String {
     app.sql("SELECT id FROM decision_batches ORDER BY number DESC LIMIT 1").remove(0)
 }
 
-fn the_same_person_undoes_a_decision_for_ten_minutes() {
+fn the_same_person_can_undo_a_decision_for_ten_minutes() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -415,12 +415,12 @@ fn an_undo_of_several_decisions_restores_each() {
     let undo = newest_batch(&app);
     let parts = owner.submit_for_parts(&path(&hiring), &[("act", "undo"), ("batch", &undo)]).expect(200).text();
     assert!(parts.contains("3 decisions were undone."), "{parts}");
-    // Without JavaScript, the board that follows says so.
+    // Without JavaScript, the next page shows the board with the same message.
     owner.submit(&path(&hiring), &all("reject")).expect(303);
     let undo = newest_batch(&app);
     let page = follow(&owner, owner.submit(&path(&hiring), &[("act", "undo"), ("batch", &undo)])).text();
     assert!(page.contains("3 decisions were undone.") && !page.contains("data-key=\"z\""), "{page}");
-    // Somebody acts on one of them before the undo: the others are undone.
+    // If somebody has acted on one candidate since, only the decisions on the others are undone.
     owner.submit(&path(&hiring), &all("reject")).expect(303);
     let undo = newest_batch(&app);
     let reopen = hiring.decision(1, 1, "reopen");
@@ -433,7 +433,7 @@ fn an_undo_of_several_decisions_restores_each() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn nobody_else_undoes_a_decision() {
+fn nobody_else_can_undo_a_decision() {
     let app = App::start();
     let hiring = app.hiring();
     let (owner, moderator) = (app.browser(&hiring, "owner"), app.browser(&hiring, "moderator"));

@@ -15,7 +15,7 @@ crate::tests![
     the_list_is_searched_and_paged,
     an_empty_list_names_the_next_step,
     invalid_parameters_are_refused,
-    a_user_with_another_language_gets_the_pages_in_it,
+    the_page_is_in_the_users_language,
     hostile_text_of_candidates_is_shown_as_text,
 ];
 
@@ -56,8 +56,8 @@ fn the_page_shows_every_application_with_steps_forms_and_files() {
     for texts in [&answers[..], &steps, &forms, &[&seen], &[&links[0], &links[1]]] {
         assert_has(&page, texts);
     }
-    // Only the first panel has keys, and every key is there once. The forms for later and for rejections share 1 to 3;
-    // only one of them is open at a time.
+    // Only the first panel has keys, and each key occurs once. The forms for later marks and for rejections share the
+    // keys 1 to 3, because only one of these forms is open at a time.
     for key in ["e", "r", "h", "H", "E", "4", "9", "g c"] {
         assert_eq!(page.text().matches(&format!("data-key=\"{key}\"")).count(), 1, "{key}");
     }
@@ -177,7 +177,7 @@ fn invalid_parameters_are_refused() {
     assert!(!page.text().contains("notice good"));
 }
 
-fn a_user_with_another_language_gets_the_pages_in_it() {
+fn the_page_is_in_the_users_language() {
     let (_app, hiring, recruiter) = start();
     for (language, texts) in [
         ("de", ["Weiter zu Interview", "Absagen bei Call", "Verlauf"]),

@@ -10,14 +10,14 @@ use crate::support::{App, Client, Hiring, crowd};
 crate::tests![
     the_console_offers_to_close_out_a_role_that_has_ended,
     everybody_is_selected_and_rejected_together,
-    the_same_person_undoes_the_whole_batch,
+    the_same_person_can_undo_the_whole_batch_for_ten_minutes,
     a_candidate_who_was_moved_meanwhile_is_not_rejected,
     a_rejection_that_cannot_be_saved_is_reported_as_such,
     a_candidate_without_a_step_is_rejected_too,
     more_than_500_candidates_are_rejected_page_by_page,
     an_open_role_is_not_closed_out,
     an_invalid_form_changes_nothing_and_is_shown_again,
-    the_page_says_when_candidates_see_the_rejection,
+    the_page_shows_when_candidates_see_the_rejection,
     a_plain_member_may_not_close_out,
     roles_batches_and_candidates_of_others_are_unknown,
 ];
@@ -100,7 +100,7 @@ fn everybody_is_selected_and_rejected_together() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_same_person_undoes_the_whole_batch() {
+fn the_same_person_can_undo_the_whole_batch_for_ten_minutes() {
     let (app, hiring, recruiter) = closed();
     let all = [step(&hiring, 0), step(&hiring, 1), step(&hiring, 2)];
     let answer = recruiter.submit(&path(&hiring), &all).expect(303);
@@ -222,7 +222,7 @@ fn an_invalid_form_changes_nothing_and_is_shown_again() {
     assert_eq!(statuses(&app), ["Not Selected", "In Progress", "In Progress"]);
 }
 
-fn the_page_says_when_candidates_see_the_rejection() {
+fn the_page_shows_when_candidates_see_the_rejection() {
     let (app, hiring, recruiter) = closed();
     for (hours, text) in [
         ("NULL", "Their status pages never show a rejection."),

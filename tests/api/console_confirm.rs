@@ -163,7 +163,7 @@ fn changing_the_password_requires_a_confirmation_with_the_factor() {
     owner.submit("/app/me/password", &fields).expect(303);
 }
 
-/// Returns the URL to which a confirmation page is sent, and the URL to which its link to cancel leads.
+/// Returns two URLs from a confirmation page: the target of its form, and that of its link to cancel.
 fn action_and_cancel(page: &str) -> (String, String) {
     let attribute = |before: &str| page.split_once(before).unwrap().1.split('"').next().unwrap().replace("&#38;", "&");
     (attribute("<form method=\"post\" action=\""), attribute("<a class=\"button\" href=\""))
@@ -176,7 +176,7 @@ fn cancel_leads_to_the_same_page_after_a_wrong_code() {
     for (asked, back) in [
         (owner.submit("/app/me/password", &fields), "/app/me#password"),
         (owner.submit(REMOVE, &[]), "/app"),
-        // This page itself requires a confirmation, so it is no page to return to without one.
+        // This page itself requires a confirmation, so a person who cancels cannot return to it.
         (owner.get(SET_UP), "/app"),
     ] {
         let (action, cancel) = action_and_cancel(&asked.expect(403).text());

@@ -1,4 +1,5 @@
-//! `/app/{orgSlug}/applications/{id}/…`: the decisions of staff in the browser, and what the person reads afterwards.
+//! `/app/{orgSlug}/applications/{id}/…`: the decisions of staff in the browser, and the pages and messages that
+//! follow.
 
 use serde_json::json;
 
@@ -13,10 +14,10 @@ crate::tests![
     the_message_says_when_the_status_page_shows_the_decision,
     a_hire_shows_its_effects_first_and_carries_them_out,
     the_last_hire_fills_the_role_and_a_further_hire_is_not_offered,
-    a_hire_without_the_required_position_code_keeps_what_was_typed,
+    a_hire_without_the_required_position_code_shows_the_form_with_the_typed_values,
     a_decision_from_an_old_page_is_refused_with_the_current_step,
-    a_module_gets_the_refusal_as_a_dialog,
-    the_last_decision_is_undone_for_ten_minutes_by_the_person_who_made_it,
+    a_partial_request_gets_the_refusal_as_a_dialog,
+    the_person_who_made_the_last_decision_can_undo_it_for_ten_minutes,
     a_plain_member_may_not_decide_and_sees_no_form,
     a_form_returns_only_to_a_page_of_the_console,
     an_invalid_field_changes_nothing,
@@ -191,7 +192,7 @@ fn the_last_hire_fills_the_role_and_a_further_hire_is_not_offered() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_hire_without_the_required_position_code_keeps_what_was_typed() {
+fn a_hire_without_the_required_position_code_shows_the_form_with_the_typed_values() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         document["organizations"][0]["requireExternalPositionId"] = json!(true);
@@ -249,7 +250,7 @@ fn a_decision_from_an_old_page_is_refused_with_the_current_step() {
     act(&recruiter, &hiring, 0, "reopen", 2, &[("seen", "Not Selected"), ("reason", "x")]).expect(303);
 }
 
-fn a_module_gets_the_refusal_as_a_dialog() {
+fn a_partial_request_gets_the_refusal_as_a_dialog() {
     let (_app, hiring, recruiter) = start();
     act(&recruiter, &hiring, 0, "advance", 1, &[]).expect(303);
     let module = recruiter.with_header("X-Part", "1");
@@ -262,7 +263,7 @@ fn a_module_gets_the_refusal_as_a_dialog() {
     assert!(!parts.text().contains("<html"));
 }
 
-fn the_last_decision_is_undone_for_ten_minutes_by_the_person_who_made_it() {
+fn the_person_who_made_the_last_decision_can_undo_it_for_ten_minutes() {
     let (app, hiring, recruiter) = start();
     let undo = |client: &Client, candidate| client.submit(&act_path(&hiring, candidate, "undo"), &[]);
     let before = hiring.step_statuses(&app, 0);

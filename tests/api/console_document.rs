@@ -9,7 +9,7 @@ use crate::support::{App, Client, Hiring};
 crate::tests![
     a_pdf_and_text_are_shown_in_a_frame_with_sandboxed_content,
     other_types_are_only_downloaded,
-    content_is_never_shown_as_something_else,
+    content_is_never_shown_as_another_type,
     opening_is_recorded_once_for_each_person_attachment_and_day,
     attachments_of_other_organizations_are_unknown,
 ];
@@ -74,7 +74,7 @@ fn other_types_are_only_downloaded() {
     }
 }
 
-fn content_is_never_shown_as_something_else() {
+fn content_is_never_shown_as_another_type() {
     let (app, hiring, member) = start();
     let html = b"<!doctype html><script>alert(1)</script>";
     // The service detects the type of an upload from its content, so HTML in a file named `cv.pdf` is text.
@@ -83,7 +83,7 @@ fn content_is_never_shown_as_something_else() {
         member.get(&format!("{path}/file")).expect(200).header("content-type"),
         Some("text/plain; charset=utf-8")
     );
-    // Even if the stored media type is wrongly that of a PDF, content that does not begin with `%PDF-` is not shown as one.
+    // Content that does not begin with `%PDF-` is not shown as a PDF, even if its stored media type is that of a PDF.
     for content in [&html[..], b" %PDF-1.7", b"%PDF", b"%PDX-1.7"] {
         app.change("DELETE FROM document_pieces WHERE document_number = (SELECT max(number) FROM documents)");
         let hex: String = content.iter().map(|byte| format!("{byte:02x}")).collect();

@@ -11,7 +11,7 @@ crate::tests![
     the_board_undoes_several_marks_without_javascript,
     the_board_asks_again_for_a_day_that_is_refused,
     an_invalid_day_changes_nothing_and_is_explained,
-    a_mark_is_undone_by_the_same_person_for_ten_minutes,
+    the_same_person_can_undo_a_mark_for_ten_minutes,
     a_due_mark_is_restored_by_an_undo,
     a_mark_from_an_old_page_is_refused_with_the_current_step,
     a_candidate_who_is_put_aside_leaves_the_review_queue_until_the_day,
@@ -170,7 +170,7 @@ fn an_invalid_day_changes_nothing_and_is_explained() {
     }
 }
 
-fn a_mark_is_undone_by_the_same_person_for_ten_minutes() {
+fn the_same_person_can_undo_a_mark_for_ten_minutes() {
     let (app, hiring, recruiter) = start();
     let undo = |client: &Client| client.submit(&format!("{}/undo", later_path(&hiring, 0)), &[]);
     let page = follow(&recruiter, recruiter.submit(&later_path(&hiring, 0), &[("days", "1")])).text();

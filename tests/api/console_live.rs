@@ -14,15 +14,15 @@ crate::tests![
     an_answer_without_changes_is_empty,
     a_board_shows_the_move_of_somebody_else,
     ones_own_acts_are_not_announced,
-    several_changes_are_one_sentence,
+    several_changes_are_announced_in_one_sentence,
     a_board_drops_erased_candidates_and_renames_others,
     a_board_shows_hires_and_free_positions,
     the_first_application_brings_the_buttons_of_the_board,
-    a_change_of_the_role_is_a_notice_that_replaces_nothing,
+    a_change_of_the_role_adds_a_notice_and_replaces_nothing,
     ones_own_change_in_another_tab_is_shown_but_not_announced,
     a_candidates_page_gets_the_application_that_changed,
-    a_page_of_older_activity_keeps_it,
-    an_erased_candidate_leaves_the_page,
+    a_page_of_older_activity_does_not_get_newer_activity,
+    an_erasure_removes_the_data_from_the_candidates_page,
     a_queue_shows_what_others_decide,
     an_erased_candidate_leaves_no_name_in_a_queue,
     acts_in_other_roles_change_nothing_but_the_cursor,
@@ -48,7 +48,7 @@ fn board(hiring: &Hiring) -> String {
     app_path(hiring, &format!("roles/{}", hiring.role_id))
 }
 
-/// Returns the address at which a page, or an answer with changes, asks for the next changes.
+/// Returns the URL of the next changes, which a page and each answer with changes contain.
 #[track_caller]
 fn source(answer: &Answer) -> String {
     let text = answer.text();
@@ -56,7 +56,7 @@ fn source(answer: &Answer) -> String {
     rest.split_once('"').unwrap().0.replace("&#38;", "&")
 }
 
-/// Opens a page, and returns the address at which it asks for changes.
+/// Opens a page, and returns the URL of its next changes.
 #[track_caller]
 fn open(client: &Client, path: &str) -> String {
     source(&client.get(path).expect(200))
@@ -145,7 +145,7 @@ fn ones_own_acts_are_not_announced() {
     assert!(answer.text().contains("data-append") && news(&answer).is_none(), "{}", answer.text());
 }
 
-fn several_changes_are_one_sentence() {
+fn several_changes_are_announced_in_one_sentence() {
     let (app, hiring, owner) = start();
     let first = open(&owner, &board(&hiring));
     decide(&app, &hiring, "moderator", 0, "validate");
@@ -205,7 +205,7 @@ fn the_first_application_brings_the_buttons_of_the_board() {
     assert!(news(&answer).unwrap().ends_with(" applied"), "{}", answer.text());
 }
 
-fn a_change_of_the_role_is_a_notice_that_replaces_nothing() {
+fn a_change_of_the_role_adds_a_notice_and_replaces_nothing() {
     let (app, hiring, owner) = start();
     let role = board(&hiring);
     let pages = [role.clone(), format!("{role}/edit"), format!("{role}/steps")];
@@ -272,7 +272,7 @@ fn a_candidates_page_gets_the_application_that_changed() {
     assert_eq!(news(&answer), None);
 }
 
-fn a_page_of_older_activity_keeps_it() {
+fn a_page_of_older_activity_does_not_get_newer_activity() {
     let (app, hiring, owner) = start();
     decide(&app, &hiring, "moderator", 0, "validate");
     let oldest = app.sql("SELECT id FROM activities ORDER BY number DESC LIMIT 1").remove(0);
@@ -288,7 +288,7 @@ fn a_page_of_older_activity_keeps_it() {
     assert!(source(&answer).contains("older=1"), "{}", source(&answer));
 }
 
-fn an_erased_candidate_leaves_the_page() {
+fn an_erasure_removes_the_data_from_the_candidates_page() {
     let (app, hiring, owner) = start();
     let first = open(&owner, &app_path(&hiring, &format!("candidates/{}", hiring.candidates[0].candidate_id)));
     app.user_with_all(&hiring.staff("admin")).delete(&hiring.candidate_path(0)).expect(200);
@@ -317,7 +317,7 @@ fn a_queue_shows_what_others_decide() {
         "{}",
         answer.text()
     );
-    // A decision on the shown candidate adds a notice and leaves the forms.
+    // A decision on the shown candidate adds a notice and does not replace the forms.
     decide(&app, &hiring, "moderator", 0, "validate");
     let answer = ask(&owner, &source(&answer)).expect(200);
     assert_has(
@@ -329,7 +329,7 @@ fn a_queue_shows_what_others_decide() {
     app.user_with_all(&hiring.staff("moderator")).post_empty(&hiring.decision(0, 1, "undo")).expect(200);
     let answer = ask(&owner, &source(&answer)).expect(200);
     assert_has(&answer, &["<div id=\"meanwhile\"></div>"]);
-    // Those who apply later are in the next queue.
+    // Candidates who apply later are in the next queue.
     add_candidate(&app, &hiring, "late@people.example");
     let answer = ask(&owner, &source(&answer)).expect(200);
     assert!(!answer.text().contains("data-for=\"q-") && news(&answer).is_none(), "{}", answer.text());

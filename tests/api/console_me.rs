@@ -18,7 +18,7 @@ crate::tests![
     a_first_password_requires_a_recent_confirmation_by_passkey,
     a_password_that_was_set_meanwhile_is_not_replaced,
     preferences_change_the_language_and_single_keys,
-    the_theme_is_a_cookie,
+    the_theme_is_stored_in_a_cookie,
     signing_out_ends_the_session,
     the_last_use_of_a_session_is_recorded_at_most_once_a_minute,
 ];
@@ -195,7 +195,7 @@ fn preferences_change_the_language_and_single_keys() {
     owner.submit("/app/me/preferences", &[("language", "de"), ("language", "en")]).expect(400);
 }
 
-fn the_theme_is_a_cookie() {
+fn the_theme_is_stored_in_a_cookie() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

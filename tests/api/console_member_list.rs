@@ -13,8 +13,8 @@ crate::tests![
     an_act_returns_to_the_same_members,
     a_refused_act_shows_the_same_members,
     an_unreadable_cursor_is_refused,
-    an_organization_without_members_says_so,
-    disabled_controls_say_who_may_use_them,
+    the_list_of_an_organization_without_members_names_the_next_step,
+    disabled_controls_show_who_may_use_them,
 ];
 
 fn path(hiring: &Hiring, query: &str) -> String {
@@ -176,7 +176,7 @@ fn an_unreadable_cursor_is_refused() {
     owner.get(&path(&hiring, "?cursor=YQpi")).expect(200);
 }
 
-fn an_organization_without_members_says_so() {
+fn the_list_of_an_organization_without_members_names_the_next_step() {
     let app = App::start();
     let body = json!({ "name": "Empty", "slug": "empty" });
     app.admin().post("/api/admin/organizations", &body).expect(200);
@@ -184,7 +184,7 @@ fn an_organization_without_members_says_so() {
     assert!(page.contains("Nobody is a member yet. Invite somebody."), "{page}");
 }
 
-fn disabled_controls_say_who_may_use_them() {
+fn disabled_controls_show_who_may_use_them() {
     let app = App::start();
     let hiring = app.hiring();
     let (member, admin) = (app.browser(&hiring, "member"), app.browser(&hiring, "admin"));

@@ -10,12 +10,12 @@ crate::tests![
     an_invitation_that_is_sent_twice_makes_one_user_and_a_working_link,
     a_person_with_an_account_is_added_without_a_link,
     a_person_who_was_invited_elsewhere_gets_no_link_here,
-    an_invalid_invitation_is_refused_beside_its_field,
+    an_invalid_invitation_has_an_error_beside_its_field,
     a_member_cannot_be_invited_again,
     only_owners_and_admins_administer_members,
     an_admin_cannot_act_on_an_owner,
-    a_role_is_changed_once_and_not_over_a_change_by_somebody_else,
-    the_last_owner_stays,
+    a_change_of_a_role_is_saved_once_and_overwrites_no_change_by_somebody_else,
+    the_last_owner_can_be_neither_demoted_nor_removed,
     a_reset_link_ends_the_sessions_of_the_person,
     an_owner_cannot_reset_themselves_a_disabled_user_or_a_member_of_another_organization,
     a_removed_member_sees_nothing,
@@ -116,7 +116,7 @@ fn a_person_who_was_invited_elsewhere_gets_no_link_here() {
     app.anonymous().get(&first).expect(200);
 }
 
-fn an_invalid_invitation_is_refused_beside_its_field() {
+fn an_invalid_invitation_has_an_error_beside_its_field() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -202,7 +202,7 @@ fn an_admin_cannot_act_on_an_owner() {
     assert_eq!(app.sql("SELECT count(*) FROM users WHERE email_key = 'x@example.com'"), ["0"]);
 }
 
-fn a_role_is_changed_once_and_not_over_a_change_by_somebody_else() {
+fn a_change_of_a_role_is_saved_once_and_overwrites_no_change_by_somebody_else() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -222,7 +222,7 @@ fn a_role_is_changed_once_and_not_over_a_change_by_somebody_else() {
     assert_eq!(app.sql("SELECT count(*) FROM activities WHERE action = 'membership.put'"), ["2"]);
 }
 
-fn the_last_owner_stays() {
+fn the_last_owner_can_be_neither_demoted_nor_removed() {
     let app = App::start();
     let hiring = app.hiring();
     let platform_admin = app.browser_of("admin@appliance.example");

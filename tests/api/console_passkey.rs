@@ -27,7 +27,7 @@ crate::tests![
     a_name_is_shown_as_text,
 ];
 
-/// Starts a service at which browsers offer passkeys.
+/// Starts a service with a host name, so that browsers offer passkeys.
 pub(crate) fn start(requires_second_factors: bool) -> (App, Hiring) {
     let base_url = Some(ORIGIN.to_owned());
     let app = App::with(Options { base_url, requires_second_factors, ..Options::default() });

@@ -15,7 +15,7 @@ crate::tests![
 
 const OPTIONS: &str = "/sign-in/passkey-options";
 
-/// Starts a service that is behind a proxy and at which browsers offer passkeys.
+/// Starts a service behind a proxy, with a host name, so that browsers offer passkeys.
 fn start() -> App {
     let trusted_proxies = vec!["127.0.0.0/8"];
     App::with(Options { base_url: Some(ORIGIN.to_owned()), trusted_proxies, ..Options::default() })
@@ -25,7 +25,7 @@ fn from(app: &App, address: &str) -> Client {
     app.anonymous().with_header(SAME_ORIGIN.0, SAME_ORIGIN.1).with_header("X-Forwarded-For", address)
 }
 
-/// Asks for this many challenges, and returns how many are issued.
+/// Requests this many challenges, and returns how many the service issues.
 fn issued(client: &Client, times: usize) -> usize {
     (0..times).filter(|_| client.submit(OPTIONS, &[]).status == 200).count()
 }
@@ -53,7 +53,7 @@ fn a_refused_request_stores_nothing() {
     let crowd = from(&app, "192.0.2.1");
     assert_eq!(issued(&crowd, 100), 60);
     assert_eq!(app.sql("SELECT count(*) FROM passkey_challenges"), ["60"]);
-    // A request that is refused for another reason uses up nothing.
+    // A request that is refused for another reason does not count towards the limit.
     let foreign =
         app.anonymous().with_header("Origin", "http://evil.example").with_header("X-Forwarded-For", "192.0.2.2");
     for _ in 0..61 {

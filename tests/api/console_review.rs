@@ -8,14 +8,14 @@ use crate::support::{Answer, App, Client, Hiring, crowd};
 
 crate::tests![
     a_queue_begins_now_and_its_address_has_the_start_time,
-    deciding_leads_to_the_next_until_nothing_is_left,
-    the_list_is_fixed_when_it_begins,
-    a_decision_by_somebody_else_is_marked_and_not_dropped,
-    only_those_who_were_at_the_step_are_in_its_queue,
+    each_decision_leads_to_the_next_candidate_until_nobody_is_left,
+    the_list_of_a_queue_is_fixed_when_the_queue_begins,
+    a_candidate_on_whom_somebody_else_decides_is_marked_and_stays_in_the_list,
+    only_candidates_who_were_at_the_step_are_in_its_queue,
     a_queue_over_all_roles_has_the_new_applications_of_open_roles,
     a_queue_has_at_most_200_applications,
     the_attachment_is_beside_the_decision,
-    modules_get_the_parts_of_the_page,
+    partial_requests_get_the_parts_of_the_page,
     unknown_roles_and_steps_and_invalid_start_times_are_refused,
     hostile_names_in_the_queue_are_text,
 ];
@@ -28,7 +28,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, recruiter)
 }
 
-/// Begins a queue at the step at which the organization's candidates are.
+/// Begins a queue for the second step, where the organization's candidates are.
 fn begin(client: &Client, hiring: &Hiring) -> Answer {
     let path = format!("review?role={}&step={}", hiring.role_id, hiring.role_steps[1]);
     follow(client, client.get(&app_path(hiring, &path)))
@@ -78,7 +78,7 @@ fn a_queue_begins_now_and_its_address_has_the_start_time() {
     assert_eq!(list(&page), [1, 2, 3].map(|nth| format!("Candidate {nth}: {applied}")));
 }
 
-fn deciding_leads_to_the_next_until_nothing_is_left() {
+fn each_decision_leads_to_the_next_candidate_until_nobody_is_left() {
     let (app, hiring, recruiter) = start();
     let page = begin(&recruiter, &hiring);
     let second = follow(&recruiter, decide(&recruiter, &page, "advance"));
@@ -94,7 +94,7 @@ fn deciding_leads_to_the_next_until_nothing_is_left() {
     assert_has(&again, &["Nobody is waiting here"]);
 }
 
-fn the_list_is_fixed_when_it_begins() {
+fn the_list_of_a_queue_is_fixed_when_the_queue_begins() {
     let (app, hiring, recruiter) = start();
     let page = begin(&recruiter, &hiring);
     app.pass(60);
@@ -115,7 +115,7 @@ fn the_list_is_fixed_when_it_begins() {
     assert_has(&first, &["1 of 3", "Candidate 1</h1>"]);
 }
 
-fn a_decision_by_somebody_else_is_marked_and_not_dropped() {
+fn a_candidate_on_whom_somebody_else_decides_is_marked_and_stays_in_the_list() {
     let (app, hiring, recruiter) = start();
     let page = begin(&recruiter, &hiring);
     let ingrid = app.browser(&hiring, "moderator");
@@ -134,7 +134,7 @@ fn a_decision_by_somebody_else_is_marked_and_not_dropped() {
     );
 }
 
-fn only_those_who_were_at_the_step_are_in_its_queue() {
+fn only_candidates_who_were_at_the_step_are_in_its_queue() {
     let (app, hiring, recruiter) = start();
     let acts = |candidate: usize, act: &str, step: usize| {
         let path = app_path(&hiring, &format!("applications/{}/{act}", hiring.candidates[candidate].application_id));
@@ -201,7 +201,7 @@ fn the_attachment_is_beside_the_decision() {
     assert!(app.sql("SELECT id FROM activities WHERE action = 'document.opened'").is_empty());
 }
 
-fn modules_get_the_parts_of_the_page() {
+fn partial_requests_get_the_parts_of_the_page() {
     let (_app, hiring, recruiter) = start();
     let module = recruiter.with_header("X-Part", "1");
     let parts = begin(&module, &hiring);

@@ -17,9 +17,9 @@ crate::tests![
     a_change_by_somebody_else_shows_both_versions,
     step_changes_and_hires_do_not_conflict,
     a_change_that_was_taken_back_is_a_conflict,
-    other_changes_do_not_conflict,
+    an_added_step_and_a_hire_do_not_conflict,
     two_forms_that_race_save_one_version,
-    saving_and_opening_says_why_a_role_stays_a_draft,
+    saving_and_opening_shows_why_a_role_stays_a_draft,
     a_role_is_closed_with_a_reason_and_reopened,
     an_act_that_the_state_forbids_shows_the_role_as_it_is,
     the_board_and_the_list_of_roles_show_the_closing_date_until_the_role_ends,
@@ -250,7 +250,7 @@ fn a_change_by_somebody_else_shows_both_versions() {
     owner.submit(&path(&hiring, "edit"), &missing).expect(409);
 }
 
-fn other_changes_do_not_conflict() {
+fn an_added_step_and_a_hire_do_not_conflict() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -305,7 +305,7 @@ fn two_forms_that_race_save_one_version() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn saving_and_opening_says_why_a_role_stays_a_draft() {
+fn saving_and_opening_shows_why_a_role_stays_a_draft() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let role = &mut document["organizations"][0]["roles"][0];

@@ -6,16 +6,16 @@ use crate::support::console::follow;
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_role_without_steps_begins_with_the_default_pipeline,
+    a_role_without_steps_can_begin_with_the_default_pipeline,
     a_step_is_added_at_the_end_once,
-    an_invalid_step_is_refused_beside_its_field,
+    an_invalid_step_has_an_error_beside_its_field,
     the_fiftieth_step_is_the_last,
     a_step_is_renamed_unless_somebody_else_has_renamed_it,
     a_conflict_names_the_person_who_changed_the_step,
     a_step_moves_by_one_position_once,
     a_step_is_dragged_to_a_position_once,
-    a_step_is_removed_once_and_candidates_keep_it,
-    the_only_step_of_an_open_role_stays,
+    a_step_is_removed_once_and_its_candidates_stay_there,
+    the_only_step_of_an_open_role_cannot_be_removed,
     the_page_counts_the_candidates_at_each_step,
     plain_members_see_disabled_forms_and_may_not_send_them,
     steps_of_other_roles_are_answered_like_unknown_ones,
@@ -44,7 +44,7 @@ fn empty_draft(app: &App) -> Hiring {
     })
 }
 
-fn a_role_without_steps_begins_with_the_default_pipeline() {
+fn a_role_without_steps_can_begin_with_the_default_pipeline() {
     let app = App::start();
     let hiring = empty_draft(&app);
     let owner = app.browser(&hiring, "owner");
@@ -78,7 +78,7 @@ fn a_step_is_added_at_the_end_once() {
     assert_eq!(app.sql(&format!("SELECT name FROM role_steps WHERE id = '{id}'")), ["Trial day"]);
 }
 
-fn an_invalid_step_is_refused_beside_its_field() {
+fn an_invalid_step_has_an_error_beside_its_field() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -204,7 +204,7 @@ fn a_step_is_dragged_to_a_position_once() {
     assert_eq!(app.sql("SELECT count(*) FROM activities WHERE action = 'role_step.reordered'"), ["2"]);
 }
 
-fn a_step_is_removed_once_and_candidates_keep_it() {
+fn a_step_is_removed_once_and_its_candidates_stay_there() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -221,7 +221,7 @@ fn a_step_is_removed_once_and_candidates_keep_it() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_only_step_of_an_open_role_stays() {
+fn the_only_step_of_an_open_role_cannot_be_removed() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

@@ -8,7 +8,7 @@ crate::tests![
     each_role_shows_its_candidate_counts,
     the_first_status_with_roles_is_shown,
     every_status_has_its_roles_and_its_count,
-    the_list_says_when_a_status_has_no_roles,
+    the_list_of_a_status_without_roles_shows_a_message,
     the_list_of_an_organization_without_roles_names_the_next_step,
     roles_are_paged,
     only_managers_get_the_button_for_a_new_role,
@@ -90,7 +90,7 @@ fn every_status_has_its_roles_and_its_count() {
     }
 }
 
-fn the_list_says_when_a_status_has_no_roles() {
+fn the_list_of_a_status_without_roles_shows_a_message() {
     let app = App::start();
     let hiring = app.hiring();
     let page = app.browser(&hiring, "owner").get(&format!("/app/{}/roles?status=closed", hiring.slug)).expect(200);

@@ -10,9 +10,9 @@ crate::tests![
     other_members_need_no_factor,
     an_organization_can_require_a_factor_of_all_its_members,
     a_form_sent_without_the_required_factor_is_refused_with_an_explanation,
-    the_page_goes_on_where_the_person_was_going,
+    the_set_up_leads_to_the_page_that_the_person_requested,
     an_app_is_set_up_with_a_code_and_ten_recovery_codes_are_shown_once,
-    a_wrong_code_keeps_the_secret_and_stores_nothing,
+    a_wrong_code_shows_the_same_secret_again_and_stores_nothing,
     a_secret_belongs_to_its_session_and_its_form,
     setting_up_an_app_ends_other_sessions,
     a_replaced_app_no_longer_works,
@@ -113,7 +113,7 @@ fn a_form_sent_without_the_required_factor_is_refused_with_an_explanation() {
     owner.submit("/app/sign-out", &[]).expect(303);
 }
 
-fn the_page_goes_on_where_the_person_was_going() {
+fn the_set_up_leads_to_the_page_that_the_person_requested() {
     let (app, hiring) = strict();
     let owner = app.browser(&hiring, "owner");
     let answer = owner.get("/app/me").expect(303);
@@ -143,7 +143,7 @@ fn an_app_is_set_up_with_a_code_and_ten_recovery_codes_are_shown_once() {
     assert!(codes.iter().all(|code| !page.contains(code.as_str())));
 }
 
-fn a_wrong_code_keeps_the_secret_and_stores_nothing() {
+fn a_wrong_code_shows_the_same_secret_again_and_stores_nothing() {
     let (app, _, owner) = start();
     let phone = Phone::scan(&owner.get(SET_UP).expect(200).text());
     for wrong in ["", "000000", "12345", "abcdef", &phone.shown_in(&app, 60), &phone.shown_in(&app, 3_600)] {

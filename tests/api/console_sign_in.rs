@@ -18,7 +18,7 @@ crate::tests![
     a_form_is_carried_through_the_sign_in,
     a_link_signs_in_once_with_a_new_password,
     concurrent_uses_of_a_link_set_one_password,
-    a_link_shows_a_refused_password,
+    a_refused_password_shows_the_form_of_the_link_with_an_error,
     an_unknown_used_or_expired_link_is_gone,
     a_link_of_the_demo_asks_for_no_password,
     a_join_from_another_origin_is_forbidden,
@@ -208,7 +208,7 @@ fn concurrent_uses_of_a_link_set_one_password() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_link_shows_a_refused_password() {
+fn a_refused_password_shows_the_form_of_the_link_with_an_error() {
     let app = App::start();
     let hiring = app.hiring();
     let path = sign_in_link(&app, &hiring.staff("owner"), LinkPurpose::Invitation);

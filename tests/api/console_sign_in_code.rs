@@ -23,7 +23,7 @@ crate::tests![
     wrong_codes_are_throttled_with_wrong_passwords_and_a_right_password_does_not_help,
     of_two_sign_ins_with_one_code_only_one_succeeds,
     the_page_and_the_form_that_the_person_wanted_survive_both_steps,
-    a_user_without_an_app_is_told_to_enter_another_recovery_code,
+    a_user_without_an_app_is_asked_for_another_recovery_code,
     a_code_from_another_origin_is_forbidden,
     a_code_of_another_type_or_size_is_refused,
     the_page_of_the_code_can_be_reloaded,
@@ -182,7 +182,7 @@ fn a_changed_cookie_is_refused() {
 fn wrong_codes_are_throttled_with_wrong_passwords_and_a_right_password_does_not_help() {
     let all = start();
     for attempt in 0..5 {
-        // Each attempt repeats the first step, so the right password must not clear the failures.
+        // Each attempt begins with the right password, which must not clear the failures.
         let page = all.begin().submit(CODE, &[("code", &format!("00000{attempt}"))]).expect(401).text();
         assert!(page.contains("This code is wrong") && page.contains(r#"action="/sign-in/code""#), "{page}");
     }
@@ -235,7 +235,7 @@ fn the_page_and_the_form_that_the_person_wanted_survive_both_steps() {
     assert_eq!(answer.header("location"), Some("/app"));
 }
 
-fn a_user_without_an_app_is_told_to_enter_another_recovery_code() {
+fn a_user_without_an_app_is_asked_for_another_recovery_code() {
     let (app, hiring) = console_passkey::start(false);
     let owner = app.browser(&hiring, "owner");
     add_passkey(&owner, &Authenticator::new("key")).expect(200);

@@ -1,5 +1,6 @@
-//! Every act that requires a confirmation within the last ten minutes: without one, nothing happens, and the page that
-//! asks for it carries the form; after the confirmation, the act is carried out once.
+//! The acts that require a confirmation within the last ten minutes. Before the confirmation, an act has no effect. The
+//! confirmation page carries the form of the act, or leads back to the page with the form. After the confirmation, the
+//! act is carried out once.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -32,7 +33,7 @@ struct Act {
     fields: fn(&Scene) -> Fields,
     /// The action in the activity. The change of a password has none.
     recorded: &'static str,
-    /// The page to which the confirmation leads if it does not carry the form.
+    /// The page that opens after the confirmation if the confirmation does not carry the form.
     return_to: Option<&'static str>,
 }
 
@@ -127,7 +128,7 @@ const ACTS: &[Act] = &[
 const PAGES: [(&str, &str); 2] =
     [("second_factor/authenticator.rs show", SET_UP), ("second_factor/passkey.rs show", NEW_PASSKEY)];
 
-/// Functions that pass the requirement on, to a handler in the same file.
+/// Functions that call `require_recent` for a handler in the same file.
 const HELPERS: [&str; 2] = ["membership/mod.rs require_recent_for", "me.rs require_recent_or_password"];
 
 fn fields(fields: &[(&str, &str)]) -> Fields {
@@ -152,7 +153,7 @@ struct Scene {
     hiring: Hiring,
     owner: Client,
     phone: Phone,
-    /// The app with which the owner replaces the first.
+    /// The app that replaces the owner's first app.
     new_phone: Phone,
     /// The hash of the owner's first password.
     hash: String,

@@ -1,4 +1,5 @@
-//! `POST /api/v1/roles/{id}/decisions` with the action `later`: puts many applications aside. The undo of such a batch.
+//! `POST /api/v1/roles/{id}/decisions` with the action `later`: puts many applications aside. `…/undo`: restores the
+//! earlier later marks.
 
 use serde_json::{Value, json};
 
@@ -11,12 +12,12 @@ crate::tests![
     applications_are_put_aside_at_any_step,
     an_application_with_the_same_due_day_is_done_and_not_undone,
     an_undo_restores_the_earlier_due_days,
-    a_mark_that_was_followed_by_another_act_is_left_and_reported,
+    a_mark_that_was_followed_by_another_act_is_reported_and_not_undone,
     an_invalid_due_day_refuses_the_batch,
     a_due_day_belongs_to_the_action_later,
     a_dry_run_changes_nothing,
     five_hundred_applications_are_put_aside_in_one_batch,
-    marks_on_erased_candidates_are_left_and_reported,
+    marks_on_erased_candidates_are_reported_and_not_undone,
     check_reports_a_batch_of_marks_that_contradicts_the_activity,
 ];
 
@@ -115,7 +116,7 @@ fn an_undo_restores_the_earlier_due_days() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_mark_that_was_followed_by_another_act_is_left_and_reported() {
+fn a_mark_that_was_followed_by_another_act_is_reported_and_not_undone() {
     let (app, hiring, staff) = start();
     let owner = app.user(&hiring.staff("owner"));
     let batch = decide(&staff, &hiring, &later(&hiring, 3));
@@ -208,7 +209,7 @@ fn five_hundred_applications_are_put_aside_in_one_batch() {
     assert_sound(&app);
 }
 
-fn marks_on_erased_candidates_are_left_and_reported() {
+fn marks_on_erased_candidates_are_reported_and_not_undone() {
     let (app, hiring, staff) = start();
     let batch = decide(&staff, &hiring, &later(&hiring, 3));
     app.admin().delete(&hiring.candidate_path(0)).expect(200);

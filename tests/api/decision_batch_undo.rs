@@ -8,10 +8,10 @@ use crate::support::{App, Client, Hiring, crowd};
 
 crate::tests![
     an_undone_batch_of_200_leaves_the_candidates_pages_byte_for_byte_as_before,
-    decisions_that_something_has_followed_are_left_and_reported,
-    decisions_on_erased_and_held_candidates_are_left_and_reported,
+    decisions_that_were_followed_by_another_act_are_reported_and_not_undone,
+    decisions_on_erased_and_held_candidates_are_reported_and_not_undone,
     a_batch_can_be_undone_for_less_than_10_minutes,
-    only_the_person_who_decided_undoes_a_batch_and_only_once,
+    only_the_person_who_decided_can_undo_a_batch_and_only_once,
     unknown_batches_and_batches_of_other_roles_have_the_same_answer,
     a_dry_run_is_answered_like_the_undo_and_changes_nothing,
     a_repeated_request_undoes_once,
@@ -39,7 +39,7 @@ fn an_undone_batch_of_200_leaves_the_candidates_pages_byte_for_byte_as_before() 
     };
     let links: Vec<String> = ids.iter().map(link).collect();
     let before = (pages(&app, &links), state(&app));
-    // Three quarters of the crowd are at another step than the last, so that they can be validated.
+    // Three quarters of the crowd are not at the last step, so their steps can be validated.
     let validated = ids.len() / 4 * 3;
     for (body, done) in [
         (json!({ "action": "reject", "outcomeNotes": "Quixworth" }), CANDIDATES),
@@ -63,7 +63,7 @@ fn an_undone_batch_of_200_leaves_the_candidates_pages_byte_for_byte_as_before() 
     assert_sound(&app);
 }
 
-fn decisions_that_something_has_followed_are_left_and_reported() {
+fn decisions_that_were_followed_by_another_act_are_reported_and_not_undone() {
     let (app, hiring, staff) = start();
     let answer = decide(&staff, &hiring, &reject_all(&hiring));
     let reason = json!({ "reason": "a second look" });
@@ -93,7 +93,7 @@ fn decisions_that_something_has_followed_are_left_and_reported() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn decisions_on_erased_and_held_candidates_are_left_and_reported() {
+fn decisions_on_erased_and_held_candidates_are_reported_and_not_undone() {
     let (app, hiring, staff) = start();
     let answer = decide(&staff, &hiring, &reject_all(&hiring));
     app.admin().delete(&hiring.candidate_path(0)).expect(200);
@@ -118,7 +118,7 @@ fn a_batch_can_be_undone_for_less_than_10_minutes() {
     assert_eq!(hiring.step_statuses(&app, 0)[1], "rejected");
 }
 
-fn only_the_person_who_decided_undoes_a_batch_and_only_once() {
+fn only_the_person_who_decided_can_undo_a_batch_and_only_once() {
     let (app, hiring, staff) = start();
     let undo = undo_path(&hiring, &decide(&staff, &hiring, &reject_all(&hiring)));
     let before = traces(&app);

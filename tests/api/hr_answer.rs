@@ -1,5 +1,5 @@
-//! Answers of HR systems, and HR systems that do not answer. An answer other than a success fails the attempt with a
-//! reason. Among the statuses, only a 410 has another effect: it disables the integration.
+//! Answers of HR systems, and HR systems that do not answer. An answer other than a success makes the attempt fail
+//! with a reason. Only the status 410 has a further effect: it disables the integration.
 
 use std::time::Duration;
 

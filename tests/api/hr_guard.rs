@@ -128,8 +128,7 @@ const SPELLED: [&str; 32] = [
     "127.0.0.1.",
 ];
 
-/// A network with scripted names that records look-ups and connections. Names without a script are resolved by the
-/// system.
+/// A network with scripted names that records look-ups and connections. The system resolves names without a script.
 #[derive(Default)]
 pub(crate) struct ScriptedNetwork {
     /// The addresses of a name, one answer per look-up. The last answer repeats.

@@ -25,7 +25,7 @@ crate::tests![
     stopping_does_not_wait_for_a_hanging_hr_system,
 ];
 
-/// Creates an organization that can hire all of its three candidates.
+/// Creates an organization that can hire all three of its candidates.
 fn with_three_positions(app: &App) -> Hiring {
     app.hiring_with(|document| first_role_of(document)["positions"] = json!(3))
 }
@@ -136,7 +136,7 @@ fn hanging_hr_systems_do_not_delay_other_organizations() {
     }
 }
 
-/// Imports organizations without members whose HR system listens at this URL, and queues a ping for each.
+/// Imports organizations that have no members and whose HR systems listen at this URL, and queues a ping for each.
 fn ping_many(app: &App, count: usize, url: &str) {
     let organizations: Vec<Value> = (0..count)
         .map(|nth| {
@@ -160,7 +160,7 @@ fn suspect_hr_systems_hold_at_most_half_the_permits() {
     receiver.will([Behaviour::Hold]);
     ping_many(&app, SUSPECT_ATTEMPTS_MAX + 5, &receiver.url("/"));
     receiver.wait_for(SUSPECT_ATTEMPTS_MAX);
-    // The healthy HR system of the probe still receives its messages. No further suspect HR system does.
+    // The healthy HR system of the probe still receives its messages. No further suspect HR system receives one.
     probe.wait(&app);
     assert_eq!(receiver.connections(), SUSPECT_ATTEMPTS_MAX);
     receiver.release(1);

@@ -27,7 +27,7 @@ pub(crate) const ROUNDS: usize = rounds(50, 200);
 /// The number of rounds for which one imported organization is used.
 pub(crate) const ORGANIZATION_ROUNDS: usize = rounds(50, 200);
 
-/// An organization with many roles of two steps, and the same number of applications to each.
+/// An organization with many roles. Each role has two steps and the same number of applications.
 pub(crate) struct RaceOrganization {
     organization_id: String,
     slug: String,
@@ -49,7 +49,7 @@ impl RaceOrganization {
         format!("{}_app_{role}_{candidate}", self.organization_id)
     }
 
-    /// Creates a decision on an application at a step.
+    /// Creates the request for a decision on an application at a step.
     pub(crate) fn decide(&self, decision: &str, role: usize, candidate: usize, step: usize) -> Lane {
         let path = format!("/api/v1/candidate-steps/{}/{decision}", self.step_id(role, candidate, step));
         Lane::new("POST", &path, &self.key)
@@ -271,7 +271,8 @@ fn requests_that_start_after_an_answered_revocation_are_refused() {
     assert_sound(&app);
 }
 
-/// Sends requests until one that started after the answered revocation was refused. Returns how many were accepted.
+/// Sends requests until a request that started after the answered revocation is refused. Returns the number of accepted
+/// requests.
 fn calls_until_refused(call: &Lane, client: &super::support::Client, revoked: &AtomicBool) -> usize {
     let (mut accepted, mut refused) = (0, 0);
     loop {

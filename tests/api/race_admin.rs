@@ -17,7 +17,7 @@ crate::tests![
     concurrent_changes_of_a_user_all_take_effect,
     concurrent_puts_make_one_membership,
     concurrent_removals_remove_a_membership_once,
-    a_concurrent_put_and_removal_leave_a_membership_or_none,
+    a_membership_after_a_concurrent_put_and_removal_agrees_with_the_activity,
     requests_that_start_after_their_user_was_disabled_are_refused,
 ];
 
@@ -227,7 +227,7 @@ fn concurrent_removals_remove_a_membership_once() {
     assert_sound(&app);
 }
 
-fn a_concurrent_put_and_removal_leave_a_membership_or_none() {
+fn a_membership_after_a_concurrent_put_and_removal_agrees_with_the_activity() {
     let app = App::start();
     let organization = organization(&app, "acme");
     let path = format!("{ORGANIZATIONS}/{organization}/memberships/{}", user(&app, "ada", "user"));

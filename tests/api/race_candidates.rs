@@ -22,7 +22,7 @@ crate::tests![
 
 const ROUNDS: usize = rounds(30, 100);
 
-/// The number of applications of one imported organization: the maximum number of rounds of a duel.
+/// The number of applications in one imported organization: the maximum number of rounds of a duel.
 const APPLICATIONS: usize = DUEL_ROUNDS_MAX;
 
 /// An organization with many applications, all in progress, and the key of its owner.

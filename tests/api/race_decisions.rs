@@ -109,7 +109,8 @@ fn a_concurrent_validation_and_rejection_happen_in_sequence() {
     assert_applications(&app, expected);
 }
 
-/// The validation of the first step and the move to the second lead to the same steps, so only one of them is possible.
+/// The validation of the first step and the move to the second leave the steps in the same state, so the decision that
+/// comes second is refused.
 fn a_concurrent_move_and_validation_make_one_move() {
     duel_of([("move", 1), ("validate", 0)], |answers| {
         let statuses = [answers[0].status, answers[1].status];
@@ -160,8 +161,8 @@ fn concurrent_moves_to_two_steps_happen_in_sequence() {
     });
 }
 
-/// Races two decisions, each at a step, on a new application in each round. `judge` returns which of them came first,
-/// and the application's expected status, steps and actions.
+/// Races two decisions on a new application in each round. Each decision has a name and a step. `judge` returns which
+/// decision came first, and the application's expected status, steps and actions.
 fn duel_of(decisions: [(&str, usize); 2], judge: impl Fn(&[Answer]) -> (First, String)) {
     let app = App::start();
     let (organizations, mut expected) = (RefCell::new(Vec::new()), Vec::new());

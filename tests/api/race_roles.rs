@@ -21,8 +21,8 @@ crate::tests![
     concurrent_removals_remove_a_step_once,
     concurrent_removals_leave_the_last_step,
     a_hire_during_a_reduction_of_positions_fills_a_position_or_finds_none,
-    a_hire_during_the_closing_of_its_role_comes_before_or_after,
-    a_draft_is_either_opened_or_deleted,
+    a_concurrent_hire_and_closing_of_its_role_happen_in_sequence,
+    a_concurrent_opening_and_deletion_of_a_draft_exclude_each_other,
     a_reordering_during_a_removal_applies_to_all_steps_or_none,
     a_reordering_during_an_addition_applies_to_all_steps_or_none,
 ];
@@ -87,7 +87,7 @@ impl RaceOrganization {
         current.map(|step| step["id"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Hires the role's `candidate`-th candidate at the last step.
+    /// Creates the request that hires the role's `candidate`-th candidate at the second step.
     fn hire(&self, number: usize, candidate: usize) -> Lane {
         let step = self.id(&format!("cstep_{candidate}_1"), number);
         self.lane("POST", &format!("/api/v1/candidate-steps/{step}/hire"))
@@ -354,7 +354,7 @@ fn a_hire_during_a_reduction_of_positions_fills_a_position_or_finds_none() {
     );
 }
 
-fn a_hire_during_the_closing_of_its_role_comes_before_or_after() {
+fn a_concurrent_hire_and_closing_of_its_role_happen_in_sequence() {
     let role = json!({
         "name": "Role", "status": "open", "positions": 2, "steps": steps(2),
         "candidates": [{ "name": "A", "status": "In Progress", "steps": ["in_progress", "pending"] }],
@@ -376,7 +376,7 @@ fn a_hire_during_the_closing_of_its_role_comes_before_or_after() {
     );
 }
 
-fn a_draft_is_either_opened_or_deleted() {
+fn a_concurrent_opening_and_deletion_of_a_draft_exclude_each_other() {
     race_on_roles(
         &draft(1),
         |organization, number| {

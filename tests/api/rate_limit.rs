@@ -31,7 +31,7 @@ crate::tests![
     a_credential_of_the_wrong_kind_takes_nothing_from_the_bucket,
     sign_out_is_limited,
     exactly_the_allowed_number_of_concurrent_requests_passes,
-    one_of_many_concurrent_requests_gets_the_last_request_of_the_bucket,
+    one_of_many_concurrent_requests_passes_when_one_is_left_in_the_bucket,
     requests_without_a_valid_credential_are_not_limited,
 ];
 
@@ -392,7 +392,7 @@ fn exactly_the_allowed_number_of_concurrent_requests_passes() {
     assert_eq!(usage["data"]["key"]["requestCount"], 100);
 }
 
-fn one_of_many_concurrent_requests_gets_the_last_request_of_the_bucket() {
+fn one_of_many_concurrent_requests_passes_when_one_is_left_in_the_bucket() {
     let app = limited(6);
     let hiring = app.hiring();
     let (_, secret) = app.make_key(&hiring.staff("owner"));

@@ -17,7 +17,7 @@ crate::tests![
     a_change_invalidates_every_cached_response_at_once,
     invented_queries_evict_no_cached_response,
     a_large_feed_is_cached_and_evicts_no_page,
-    styles_and_lists_are_cached_by_their_path,
+    rendered_and_cached_styles_do_not_vary_by_language,
     a_head_request_for_a_cached_page_has_no_body,
 ];
 
@@ -230,7 +230,7 @@ fn a_large_feed_is_cached_and_evicts_no_page() {
     }
 }
 
-fn styles_and_lists_are_cached_by_their_path() {
+fn rendered_and_cached_styles_do_not_vary_by_language() {
     let app = App::start();
     let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     for _ in 0..2 {

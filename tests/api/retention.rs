@@ -232,8 +232,8 @@ fn retention_without_an_application_starts_at_the_last_change() {
 }
 
 fn retention_of_imported_decisions_starts_at_their_own_date() {
-    // The four candidates were rejected long ago, hired long ago, hired at a date in the future, and rejected at the
-    // import.
+    // The four added candidates were, in this order, rejected long ago, hired long ago, hired on a date in the future,
+    // and rejected without a date.
     let clock = Clock::start(|document| {
         let steps: Vec<Value> = first_role_of(document)["steps"].as_array().unwrap().clone();
         let rejected = |id: &str, rejected_at: Option<&str>| {

@@ -14,11 +14,11 @@ crate::tests![
     a_salary_range_with_max_below_min_is_refused,
     positions_cannot_go_below_the_number_hired,
     changing_positions_opens_a_filled_role_and_fills_an_open_one,
-    changing_positions_leaves_drafts_and_closed_roles,
+    changing_positions_does_not_change_the_status_of_drafts_and_closed_roles,
     a_change_is_on_the_portal_with_the_next_request,
     reducing_positions_until_a_role_is_filled_ends_its_signup_links,
     a_draft_without_applications_can_be_deleted,
-    deleting_any_other_role_is_a_conflict,
+    deleting_a_role_with_an_application_is_a_conflict,
     publishing_a_role_without_a_salary_returns_a_warning,
 ];
 
@@ -155,7 +155,7 @@ fn positions_cannot_go_below_the_number_hired() {
     assert_eq!(problem["detail"], "the number of people hired for the role is 2; the role cannot have fewer positions");
     client.patch(&hiring.role(), &json!({ "positions": 3 })).expect(200);
     assert_eq!(client.patch(&hiring.role(), &json!({ "positions": 2 })).expect(200).json()["data"]["status"], "filled");
-    // State is checked before the rules.
+    // The number of positions is checked before the salary range.
     client.patch(&hiring.role(), &json!({ "positions": 1, "salaryMin": 9e9 })).refused(409, "conflict");
     assert_eq!(app.check(), Vec::<String>::new());
 }
@@ -173,7 +173,7 @@ fn changing_positions_opens_a_filled_role_and_fills_an_open_one() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn changing_positions_leaves_drafts_and_closed_roles() {
+fn changing_positions_does_not_change_the_status_of_drafts_and_closed_roles() {
     let app = App::start();
     for status in ["draft", "closed"] {
         let hiring = app.hiring_with(|document| {
@@ -236,7 +236,7 @@ fn a_draft_without_applications_can_be_deleted() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn deleting_any_other_role_is_a_conflict() {
+fn deleting_a_role_with_an_application_is_a_conflict() {
     let app = App::start();
     for (status, positions) in [("draft", 2), ("open", 2), ("closed", 2), ("filled", 1)] {
         let hiring = app.hiring_with(|document| {

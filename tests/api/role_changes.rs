@@ -135,7 +135,7 @@ fn changes_to_the_role_itself_add_no_change_but_a_new_etag() {
     assert_eq!(found["current"], json!(tag.trim_matches('"')));
 }
 
-/// Makes this many moves of the first candidate, forward and back.
+/// Moves the first candidate this many times, alternately forward and back.
 fn act(client: &Client, hiring: &Hiring, acts: usize) {
     for number in 0..acts {
         let step = if number % 2 == 0 { 2 } else { 1 };

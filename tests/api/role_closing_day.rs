@@ -21,7 +21,7 @@ crate::tests![
     an_open_role_closes_after_its_day,
     the_day_ends_in_the_organizations_time_zone,
     only_open_roles_are_closed,
-    many_roles_close_in_slices,
+    more_roles_than_one_slice_scans_are_all_closed,
     a_clock_that_jumps_ahead_closes_no_role_but_signups_end,
     signups_are_accepted_until_the_end_of_the_day,
     a_role_past_its_closing_date_neither_opens_nor_reopens,
@@ -180,7 +180,7 @@ fn an_open_role_closes_after_its_day() {
     assert_eq!(app.anonymous().get(&hiring.portal()).expect(200).json()["roles"], json!([]));
     app.anonymous().get(&role_path(&hiring)).expect(410);
     app.anonymous().get(&signup).expect(410);
-    // The applications remain, and the counts follow.
+    // The applications stay in progress.
     assert_eq!(read(&client, &hiring.role())["applications"]["inProgress"], 3);
     assert_eq!(app.check(), Vec::<String>::new());
 }
@@ -228,7 +228,7 @@ fn only_open_roles_are_closed() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn many_roles_close_in_slices() {
+fn more_roles_than_one_slice_scans_are_all_closed() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         for number in 0..100 {

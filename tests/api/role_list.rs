@@ -186,7 +186,7 @@ fn a_page_scans_five_hundred_roles_and_the_next_continues() {
     }
     assert_eq!(walk(&client, &hiring, "limit=200").1, 6);
     app.change("DELETE FROM roles WHERE name = 'oldest'");
-    // When a page scans exactly the last role, no page follows.
+    // If the last role that a page scans is the last role of all, no page follows.
     assert_eq!(walk(&client, &hiring, "q=nothing").1, 2);
 }
 

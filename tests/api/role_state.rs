@@ -13,7 +13,7 @@ crate::tests![
     closing_a_role_removes_it_from_the_portal_and_leaves_its_applications,
     closing_a_role_without_a_reason_is_refused,
     a_closed_role_reopens_as_open_or_filled,
-    other_changes_of_status_are_a_conflict,
+    a_change_of_status_that_is_not_allowed_is_a_conflict,
     the_status_counts_follow_each_change,
     callers_without_authority_cannot_change_the_status,
 ];
@@ -134,7 +134,7 @@ fn a_closed_role_reopens_as_open_or_filled() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn other_changes_of_status_are_a_conflict() {
+fn a_change_of_status_that_is_not_allowed_is_a_conflict() {
     let (app, hiring, client) = start();
     let detail = |path: &str| client.post_empty(path).refused(409, "conflict").json()["detail"].clone();
     let role = hiring.role();

@@ -11,7 +11,7 @@ crate::tests![
     a_step_is_added_last_or_at_the_given_position,
     a_position_beyond_the_end_is_refused,
     a_fifty_first_step_is_refused,
-    renaming_a_step_leaves_the_steps_of_applications,
+    renaming_a_step_does_not_change_the_steps_of_applications,
     invalid_members_are_refused,
     reordering_puts_all_steps_in_order,
     an_order_that_does_not_list_exactly_the_current_steps_is_refused,
@@ -102,7 +102,7 @@ fn a_fifty_first_step_is_refused() {
     assert_eq!(ids(&client, &path).len(), 50);
 }
 
-fn renaming_a_step_leaves_the_steps_of_applications() {
+fn renaming_a_step_does_not_change_the_steps_of_applications() {
     let (app, hiring, client) = start();
     let before = applications(&app);
     let path = format!("{}/{}", steps(&hiring.role()), hiring.role_steps[1]);

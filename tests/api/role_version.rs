@@ -21,10 +21,10 @@ crate::tests![
     a_refusal_names_who_changed_what_and_when,
     a_refusal_names_at_most_ten_changes,
     a_version_that_the_role_never_had_reveals_only_the_newest_change,
-    the_service_is_named_as_null,
+    a_refusal_names_no_user_for_a_change_by_the_service,
     rights_and_existence_are_checked_before_the_version_and_states_after_it,
     a_refused_version_is_not_stored_for_the_idempotency_key,
-    of_concurrent_changes_of_one_version_one_is_made,
+    only_one_of_several_concurrent_changes_of_a_version_is_made,
 ];
 
 fn start() -> (App, Hiring, Client) {
@@ -275,9 +275,9 @@ fn a_version_that_the_role_never_had_reveals_only_the_newest_change() {
         assert_eq!(refusal.json()["changes"].as_array().unwrap().len(), 1, "{never}");
         assert_eq!(refusal.json()["changes"][0]["members"], json!(["location"]), "{never}");
     }
-    // Nobody has changed this imported role, so there is nothing to name.
     let refusal = patch(&elsewhere, &role(&app.hiring().role_id), &json!({}), "\"none\"");
     refusal.refused(404, "not_found");
+    // Nobody has changed this imported role, so there is nothing to name.
     let third = app.hiring();
     let refusal = patch(&staff(&app, &third, "owner"), &third.role(), &json!({}), "\"none\"");
     let problem = refusal.refused(412, "precondition_failed").json();
@@ -285,7 +285,7 @@ fn a_version_that_the_role_never_had_reveals_only_the_newest_change() {
     assert!(problem["detail"].as_str().unwrap().starts_with("the role never had the version"), "{problem}");
 }
 
-fn the_service_is_named_as_null() {
+fn a_refusal_names_no_user_for_a_change_by_the_service() {
     let app = App::start();
     let hiring = app.hiring_with(|document| change_role(document, &json!({ "closesOn": "2026-11-21" })));
     let client = staff(&app, &hiring, "owner");
@@ -336,7 +336,7 @@ fn a_refused_version_is_not_stored_for_the_idempotency_key() {
     assert_eq!(read(&client, &path)["steps"].as_array().unwrap().len(), 1);
 }
 
-fn of_concurrent_changes_of_one_version_one_is_made() {
+fn only_one_of_several_concurrent_changes_of_a_version_is_made() {
     let (app, hiring, client) = start();
     for round in 0..5 {
         let version = current(&client, &hiring.role());

@@ -28,7 +28,7 @@ crate::tests![
     a_session_is_refused_on_routes_that_need_a_key,
     the_refusal_of_a_session_on_a_route_for_keys_does_not_show_whether_the_session_is_valid,
     an_admins_session_does_not_replace_a_key,
-    a_key_wins_over_a_session_even_if_it_is_invalid,
+    a_key_wins_over_a_session_even_if_the_key_is_invalid,
     the_cookie_is_found_among_other_cookies,
     behind_https_only_the_host_bound_cookie_is_read,
     an_invalid_cookie_is_401,
@@ -40,7 +40,7 @@ crate::tests![
     a_session_survives_a_restart,
     ended_sessions_are_deleted,
     signing_out_ends_the_session_and_removes_the_cookie,
-    signing_out_leaves_other_sessions,
+    signing_out_does_not_end_other_sessions,
     signing_out_without_a_session_is_401,
     signing_out_with_a_key_is_401_without_a_usage_row,
     signing_out_from_another_origin_is_forbidden,
@@ -217,8 +217,8 @@ fn every_failed_sign_in_gets_the_same_answer() {
         body
     };
     let wrong_password = refused(&hiring.email("owner"), "a wrong password");
-    // The cases are an unknown address, a user without a password, the text of an absent hash, and strings that are
-    // not addresses.
+    // The cases are an unknown address, a user without a password, the text of an absent hash, strings that are not
+    // addresses, and a very long password.
     for (email, password) in [
         ("nobody@example.org", PASSWORD),
         (&hiring.email("member"), PASSWORD),
@@ -335,7 +335,7 @@ fn an_admins_session_does_not_replace_a_key() {
     client.get("/api/admin/api-keys").refused(401, "unauthorized");
 }
 
-fn a_key_wins_over_a_session_even_if_it_is_invalid() {
+fn a_key_wins_over_a_session_even_if_the_key_is_invalid() {
     let (app, hiring) = start();
     let client = session(&app, &hiring);
     let both = client.with_header("Authorization", &format!("Bearer {}", app.admin_secret()));
@@ -379,7 +379,7 @@ fn behind_https_only_the_host_bound_cookie_is_read() {
         format!("appliance_session={planted}; __Host-appliance_session={own}"),
         format!("__Host-appliance_session={own}; appliance_session={planted}"),
         format!("appliance_session=; __Host-appliance_session={own}"),
-        // A comma is part of a value, which a neighbouring host can set.
+        // A comma does not separate cookies, so this text is part of a value that a neighbouring host can set.
         format!("theme=1,__Host-appliance_session={planted}; __Host-appliance_session={own}"),
     ] {
         assert_eq!(me(&line).expect(200).json()["user"]["id"], hiring.staff("owner"), "{line}");
@@ -515,7 +515,7 @@ fn signing_out_ends_the_session_and_removes_the_cookie() {
     assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["0"]);
 }
 
-fn signing_out_leaves_other_sessions() {
+fn signing_out_does_not_end_other_sessions() {
     let (app, hiring) = start();
     let (here, there) = (session(&app, &hiring), session(&app, &hiring));
     sign_out(&here).expect(204);

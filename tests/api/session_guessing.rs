@@ -93,7 +93,7 @@ fn guesses_at_known_and_unknown_accounts_are_limited_alike() {
 
 fn ipv6_networks_of_one_subscriber_share_their_limits() {
     let (app, owner) = start();
-    // For one account, a /56 is allowed twice the five guesses of a /64, and a /48 four times as many.
+    // For one account, a /64 is allowed five guesses, a /56 ten and a /48 twenty.
     let guesses_from = |range: std::ops::Range<u32>, shift: u32| -> usize {
         range.map(|number| guesses(&app, &format!("2001:db8:0:{:x}::1", number << shift), &owner, 6)).sum()
     };

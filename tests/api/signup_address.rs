@@ -13,7 +13,7 @@ crate::tests![
     the_answer_is_the_same_for_known_and_unknown_addresses,
     the_api_answer_is_the_same_for_known_and_unknown_addresses,
     every_answer_takes_at_least_25_ms,
-    the_address_of_an_erased_candidate_can_apply_again,
+    a_signup_under_the_address_of_an_erased_candidate_creates_a_candidate,
     the_placeholder_of_an_erased_address_matches_nobody,
 ];
 
@@ -185,7 +185,7 @@ fn every_answer_takes_at_least_25_ms() {
     }
 }
 
-fn the_address_of_an_erased_candidate_can_apply_again() {
+fn a_signup_under_the_address_of_an_erased_candidate_creates_a_candidate() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));

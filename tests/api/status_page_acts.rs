@@ -16,14 +16,14 @@ crate::tests![
     the_download_has_the_signup_and_names_its_attachments,
     the_download_without_a_signup_has_the_name_and_address,
     deleting_the_only_application_erases_the_candidate,
-    a_deletion_leaves_other_applications_of_the_candidate,
-    a_deletion_with_other_applications_leaves_the_decision,
+    a_deletion_does_not_remove_other_applications_of_the_candidate,
+    a_deletion_with_other_applications_does_not_change_the_decision,
     a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed,
     a_delayed_deletion_is_carried_out_when_the_hire_is_reversed,
     a_delayed_deletion_waits_while_the_clock_is_ahead,
     a_deletion_during_a_hidden_hire_of_another_application_is_delayed,
-    a_delayed_deletion_leaves_later_applications,
-    a_delayed_deletion_does_not_wait_for_others,
+    a_delayed_deletion_does_not_remove_later_applications,
+    a_requested_deletion_does_not_wait_for_delayed_deletions,
     a_deletion_under_a_legal_hold_shows_a_notice_and_is_recorded,
     a_later_signup_is_withdrawn_and_deleted_on_its_own,
     a_deletion_removes_stored_responses,
@@ -229,7 +229,7 @@ fn deleting_the_only_application_erases_the_candidate() {
     fixture.assert_sound();
 }
 
-fn a_deletion_leaves_other_applications_of_the_candidate() {
+fn a_deletion_does_not_remove_other_applications_of_the_candidate() {
     let fixture = Fixture::new();
     fixture.apply_elsewhere();
     fixture.act("delete").expect(200);
@@ -246,7 +246,7 @@ fn a_deletion_leaves_other_applications_of_the_candidate() {
     fixture.assert_sound();
 }
 
-fn a_deletion_with_other_applications_leaves_the_decision() {
+fn a_deletion_with_other_applications_does_not_change_the_decision() {
     let fixture = Fixture::new();
     fixture.apply_elsewhere();
     fixture.decide("reject");
@@ -319,7 +319,7 @@ const ERASED: &str = "SELECT count(*) FROM candidates WHERE erased_at IS NOT NUL
 /// The status, header fields and body of an answer, without the fields that differ in each answer.
 type Seen = (u16, Vec<(String, String)>, String);
 
-/// Returns the answers of the link before, during and after a deletion through it.
+/// Returns the answers to requests through the link, before, during and after a deletion.
 fn answers(fixture: &Fixture) -> Vec<Seen> {
     let shown = |answer: crate::support::Answer| {
         let changing = ["date", "x-request-id"];
@@ -386,7 +386,7 @@ fn a_delayed_deletion_waits_while_the_clock_is_ahead() {
     fixture.act("delete").expect(200);
     let now = fixture.app.world.now();
     fixture.app.world.set(now.plus(Duration::from_secs(73 * 3_600)));
-    // The requested deletion of another candidate, who has no hire, shows when the background job has run.
+    // The requested deletion of another candidate, who has no hire, disappears when the background job has run.
     fixture.app.change(&format!(
         "INSERT INTO erasures_asked (candidate_number, candidate_role_id, asked_at)
          SELECT number, NULL, {} FROM candidates WHERE id <> '{}' LIMIT 1",
@@ -421,7 +421,7 @@ fn a_deletion_during_a_hidden_hire_of_another_application_is_delayed() {
     fixture.assert_sound();
 }
 
-fn a_delayed_deletion_leaves_later_applications() {
+fn a_delayed_deletion_does_not_remove_later_applications() {
     let fixture = Fixture::new();
     fixture.decide("hire");
     fixture.act("delete").expect(200);
@@ -433,8 +433,8 @@ fn a_delayed_deletion_leaves_later_applications() {
     fixture.assert_sound();
 }
 
-/// More requested deletions than one page of a scan has are delayed for ever, and one erasure fails.
-fn a_delayed_deletion_does_not_wait_for_others() {
+/// More requested deletions than one page of a scan contains are delayed for ever, and the erasure after them fails.
+fn a_requested_deletion_does_not_wait_for_delayed_deletions() {
     let fixture = Fixture::new();
     fixture.app.change("UPDATE organizations SET decision_visible_after_hours = NULL");
     fixture.decide("hire");

@@ -197,7 +197,7 @@ fn a_move_taken_back_within_the_undo_period_is_never_shown() {
         }
         assert_eq!(fixture.seen(), before, "{step}");
     }
-    // A hidden decision stays hidden when the candidate is moved after it was undone.
+    // A hidden decision stays hidden if the candidate is moved after the decision was undone.
     fixture.decide(2, "reject");
     fixture.decide(2, "reopen");
     fixture.decide(2, "move");

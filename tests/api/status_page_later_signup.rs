@@ -1,5 +1,5 @@
-//! How the status links of people who entered the same address affect one another. An address proves no identity, so a
-//! link shows and removes only the data that was sent with it.
+//! How the status links of people who entered the same address affect one another. An address does not prove an
+//! identity, so a link shows and removes only the data of its own signup.
 
 use serde_json::{Value, json};
 

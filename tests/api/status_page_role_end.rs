@@ -15,7 +15,7 @@ crate::tests![
     a_close_and_reopening_within_the_delay_are_never_shown,
     the_delay_of_the_organization_decides_when_the_end_of_a_role_is_shown,
     a_role_with_a_free_position_again_is_shown_as_in_progress_at_once,
-    a_change_of_positions_fills_a_role_after_the_delay,
+    a_fill_by_a_change_of_positions_is_shown_after_the_delay,
     closing_a_filled_role_does_not_restart_the_delay,
     other_applications_do_not_show_the_end_of_the_role,
     a_hidden_rejection_and_a_later_signup_do_not_differ_from_an_application_in_progress,
@@ -30,7 +30,7 @@ const RUNNING: &str = "<h2>Your application is in progress</h2>";
 const FILLED: &str = "<h2>The position has been filled</h2>";
 const CLOSED: &str = "<h2>The role has been closed</h2>";
 
-/// A role with two positions and three candidates, with the status page of each.
+/// A role with two positions and three candidates, and the status page of each candidate.
 struct Fixture {
     app: App,
     hiring: Hiring,
@@ -192,7 +192,7 @@ fn a_role_with_a_free_position_again_is_shown_as_in_progress_at_once() {
     fixture.shows(2, RUNNING);
 }
 
-fn a_change_of_positions_fills_a_role_after_the_delay() {
+fn a_fill_by_a_change_of_positions_is_shown_after_the_delay() {
     let fixture = Fixture::new();
     fixture.decide(0, 1, "hire");
     fixture.app.pass(100 * HOUR);
@@ -201,7 +201,7 @@ fn a_change_of_positions_fills_a_role_after_the_delay() {
     fixture.shows(2, RUNNING);
     fixture.app.pass(1);
     fixture.shows(2, FILLED);
-    // A change of the posting does not change the time of the end.
+    // A change of the posting does not restart the delay.
     fixture.owner.patch(&fixture.hiring.role(), &json!({ "location": "Kiel" })).expect(200);
     fixture.shows(2, FILLED);
 }
@@ -215,7 +215,7 @@ fn closing_a_filled_role_does_not_restart_the_delay() {
     fixture.shows(2, FILLED);
     fixture.close();
     fixture.shows(2, CLOSED);
-    // Its positions are still filled.
+    // All positions of the role are still filled.
     fixture.reopen();
     fixture.shows(2, FILLED);
 }

@@ -1,5 +1,5 @@
-//! Uploads that are refused for lack of disk space or because attachments have reached their total size. All other
-//! requests continue to work.
+//! Uploads that are refused for lack of disk space or because attachments have reached their maximum total size. All
+//! other requests continue to work.
 
 use appliance::domain::disk::UploadLimits;
 use serde_json::json;
@@ -13,7 +13,7 @@ crate::tests![
     the_minimum_free_space_is_configurable,
     staged_attachments_count_towards_the_total,
     a_refusal_shows_the_form_again_in_the_language_of_the_page,
-    api_requests_get_a_problem_document,
+    refused_api_requests_get_a_problem_document,
 ];
 
 const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n";
@@ -115,7 +115,7 @@ fn a_refusal_shows_the_form_again_in_the_language_of_the_page() {
     }
 }
 
-fn api_requests_get_a_problem_document() {
+fn refused_api_requests_get_a_problem_document() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring);

@@ -232,7 +232,7 @@ fn head_works_on_every_route_with_get() {
         } else {
             path(route)
         };
-        // Some pages begin with a redirect to themselves: the review queue, for example, fixes its list.
+        // Some pages first redirect to themselves: the review queue, for example, adds the time at which it begins.
         let begun = client.get(&path);
         let path = begun.header("location").map_or(path, str::to_owned);
         let head = client.send("HEAD", &path, &[], b"");

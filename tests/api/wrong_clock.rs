@@ -25,7 +25,7 @@ crate::tests![
 const ME: &str = "/api/v1/me";
 const DAY_S: u64 = 86_400;
 
-/// Moves only the wall clock.
+/// Moves only the wall clock, by this many days.
 fn jump(app: &App, days: i64) {
     app.world.set(Timestamp::from_micros(app.world.now().micros() + days * 86_400_000_000));
 }
@@ -103,7 +103,7 @@ fn a_repeat_does_not_act_twice_while_the_clock_is_ahead() {
     post("one", "one").expect(409);
 }
 
-/// Returns the rows of a key, page by page and newest first: timestamps and paths.
+/// Reads the rows of a key page by page, and returns their timestamps and paths, newest first.
 fn rows(app: &App, id: &str, limit: usize, mut before: Option<String>) -> Vec<(String, String)> {
     let mut rows = Vec::new();
     loop {

@@ -11,8 +11,9 @@ const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 /// The rules about colours.
 export const COLOUR_RULES = ['color-contrast', 'link-in-text-block'];
 
-/// Returns the rules for a look at a page. Dark mode changes only colours, so the other rules would give the same result
-/// again. Languages change no colours, so a short run applies the rules about colours in English only.
+/// Returns the rules that a check in this language and colour scheme applies. Dark mode changes only colours, so the
+/// other rules would give the same result again. Colours do not depend on the language, so a short run applies the
+/// rules about colours in English only.
 export function rulesFor(lang, colorScheme) {
   if (colorScheme === 'dark') {
     return { only: COLOUR_RULES };
@@ -35,7 +36,8 @@ export async function violations(page, { only, without = [] } = {}) {
   }, { only, without });
 }
 
-/// Checks the current page at both widths and in both colour schemes, or once on a telephone.
+/// Checks the current page at both widths and in both colour schemes. In languages other than English, a short run
+/// checks it only once, at the width of a telephone.
 async function everywhere(page, name, lang, fault) {
   for (const [width, height] of hasEveryLook(lang) ? [[390, 844], [1280, 900]] : [[390, 844]]) {
     await page.setViewportSize({ width, height });

@@ -7,9 +7,9 @@ import { base } from './company.mjs';
 
 export const LANGUAGES = ['en', 'de', 'fr', 'es'];
 
-/// Returns whether this run checks pages in this language at every width and in every colour scheme. A short run does so
-/// only in English. In the other languages, it checks each page once and without the rules about colours, because widths and colours change no words, and
-/// other languages no colours.
+/// Returns whether this run checks pages in this language at every width and in every colour scheme. A short run does
+/// so only in English. In the other languages, it checks each page once and without the rules about colours, because
+/// the words do not depend on widths and colours, and colours do not depend on the language.
 export const hasEveryLook = (lang) => lang === 'en' || !process.env.SHORT;
 
 /// The labels of buttons and links, in each language.
@@ -119,7 +119,7 @@ export async function screenshot(page, name) {
 
 export const field = (page, name) => page.locator(`main form [name=${name}]`);
 
-/// Goes from the page of a role to its form. Returns the time of arrival.
+/// Goes from a posting to the application form of its role. Returns the time of arrival.
 export async function apply(page, lang) {
   await page.getByRole('button', { name: WORDS[lang].apply, exact: true }).click();
   await page.waitForURL(/\/signup\//);

@@ -1,4 +1,4 @@
-// Organizations whose colour gives poor contrast, as a background or as text.
+// Checks the pages of organizations whose colour has poor contrast, as a background or as text.
 
 import { applied, open, screenshot, inParallel, visitor } from './browser.mjs';
 import { COLOUR_RULES, violations } from './accessible.mjs';

@@ -96,7 +96,7 @@ function proxy(port, target) {
 
 async function inNewBrowser(fault, address, origins, work) {
   const browser = await launch([address]);
-  // On plain HTTP, Chromium logs that it ignores this field, which protects the pages on HTTPS.
+  // On plain HTTP, Chromium logs that it ignores `Cross-Origin-Opener-Policy`. The field protects the pages on HTTPS.
   const unlessIgnored = (message) => message.includes('Cross-Origin-Opener-Policy header has been ignored') || fault(message);
   const context = await visitor(browser, unlessIgnored, { origins, ignoreHTTPSErrors: true });
   try {

@@ -79,7 +79,7 @@ export async function check(browser, company, fault) {
   expect('the number of recovery codes', new Set(recovery).size, 10);
   for (const [nth, code] of recovery.entries()) {
     expect(`recovery code ${nth + 1}`, await signIn(page, email, nth % 2 === 0 ? code : code.toUpperCase()), 303);
-    // A network has 50 failures before everybody on it must wait.
+    // After 50 failures, everybody on a network must wait, so only three used codes are tried again.
     if (nth < 3) {
       expect(`recovery code ${nth + 1} once more`, await signIn(page, email, code), 401);
     }

@@ -28,7 +28,8 @@ async function said(page, text, fault) {
   }
 }
 
-/// Advances the first candidate of a queue, undoes the advance, and rejects the candidate, with one to three keys each.
+/// Advances the first candidate of a queue, undoes the advance, and rejects the candidate. Each act takes one to three
+/// keys.
 async function review(browser, fault) {
   const context = await signedIn(browser, fault, RECRUITER);
   const page = await context.newPage();
@@ -60,7 +61,7 @@ async function review(browser, fault) {
   await context.close();
 }
 
-/// Advances a candidate, undoes it, and rejects the candidate, with plain forms at the width of a telephone.
+/// Advances a candidate, undoes the advance, and rejects the candidate, with plain forms at the width of a telephone.
 async function withoutScript(browser, fault) {
   const context = await signedIn(browser, fault, RECRUITER, { hasScript: false, width: 390 });
   const page = await context.newPage();

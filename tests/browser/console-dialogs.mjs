@@ -1,5 +1,5 @@
 // Checks the dialogs and the messages of the staff console for accessibility, in each language, light and dark: the
-// list of keys, the choice of a step, the question for a reason, and the messages after a decision and after its undo.
+// list of keys, the choice of a step, the request for a reason, and the messages after a decision and after its undo.
 
 import { LANGUAGES, screenshot } from './browser.mjs';
 import { base, inspect, signedIn } from './staff.mjs';

@@ -34,7 +34,7 @@ async function receiver() {
   return { url: `http://127.0.0.1:${server.address().port}/hires`, messages, server };
 }
 
-/// Creates an organization with an owner. `url` is its HR system.
+/// Creates an organization with an owner. `url` is the URL of its HR system, if it has one.
 export async function organization(name, url) {
   const slug = `journey-${name}`;
   const portal = { enabled: true, theme: { primaryColor: '#0f766e', showSalary: true } };
@@ -111,7 +111,7 @@ export async function candidate(browser, fault, slug, roleId, name, at = base) {
   await context.close();
 }
 
-/// Opens the page of a candidate by a search.
+/// Searches for a candidate and opens the candidate's page.
 async function openCandidate(page, slug, name) {
   await page.goto(`${base}/app/${slug}/candidates?q=${encodeURIComponent(name)}`);
   await page.locator('table a', { hasText: name }).click();

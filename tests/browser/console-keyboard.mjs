@@ -1,6 +1,6 @@
-// The first day of an organization in the staff console, with nothing but a keyboard: an owner signs in with a link, sets
-// up a second factor, creates a role, looks at its preview and opens it, rejects one candidate, advances one, hires one,
-// and finds the decisions in the activity. After every key, something visible has the focus.
+// The first day of an organization in the staff console, with nothing but a keyboard: an owner signs in with a link,
+// sets up a second factor, creates a role, looks at its preview and opens it, rejects one candidate, advances one,
+// hires one, and finds the decisions in the activity. After every key, something visible has the focus.
 
 import { visitor } from './browser.mjs';
 import { base, call } from './company.mjs';

@@ -1,5 +1,5 @@
-// Keyboard shortcuts of the staff console: on each kind of page, each key that `?` lists does what it says; with
-// single-letter keys switched off, none does anything.
+// Keyboard shortcuts of the staff console: on each kind of page, each key that `?` lists has the listed effect. While
+// single-letter keys are switched off, no key has an effect.
 
 import { readFileSync } from 'node:fs';
 
@@ -93,8 +93,9 @@ const openCandidate = async (page) => {
 /// A candidate with a CV.
 const WITH_CV = 'Chiara Dąbrowski';
 
-/// The kinds of pages: how to open each, and its keys besides those of every page. A page with `only` has the keys of
-/// the board and these; only these are pressed. A page with `isPartly` may list the keys of decisions too.
+/// The kinds of pages: how to open each, and its keys besides those of every page. `only` has the keys of a page that
+/// also has the keys of the board; the test then presses only the keys in `only`. With `isPartly`, `?` may also list
+/// the keys of decisions and of the queue, which the test does not press.
 const KINDS = [
   { name: 'inbox', path: '/app', keys: {} },
   { name: 'account', path: '/app/me', keys: {} },
@@ -207,7 +208,7 @@ async function everyKey(page, kind, fault) {
   const ignored = kind.isPartly ? Object.keys(DECISIONS).concat('J', 'K') : [];
   keys.filter((key) => !expected[key] && !ignored.includes(key)).forEach((key) => fault(`${kind.name}: ? lists ${key}, which this test does not know`));
   Object.keys(expected).filter((key) => !keys.includes(key)).forEach((key) => fault(`${kind.name}: ? does not list ${key}`));
-  // The keys of the navigation are the same everywhere.
+  // The keys of the navigation are the same everywhere, so the test presses them on one page only.
   const everywhere = kind.name === 'activity' ? Object.entries(EVERYWHERE) : [];
   for (const [key, effect] of Object.entries(kind.only ?? kind.keys).concat(everywhere)) {
     await open(page, kind);

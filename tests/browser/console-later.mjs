@@ -181,7 +181,7 @@ export async function check(browser, _, fault) {
   const key = await run('bootstrap-admin', '--db', 'later.db', '--email', 'admin@later.example');
   await run('import', '--db', 'later.db', 'later.json');
   const { service, base } = await serve(['--db', 'later.db', '--listen', '127.0.0.1:0', '--rate-limit', '0']);
-  // Each sign-in by a link ends the user's earlier sessions.
+  // Each sign-in with a link ends the user's earlier sessions.
   const withPage = async (...acts) => {
     const context = await signedIn(browser, fault, STAFF, { base, db: 'later.db', locale: 'en' });
     const page = await context.newPage();

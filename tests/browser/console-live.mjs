@@ -45,8 +45,8 @@ const answered = (page) => page.waitForResponse((response) => response.url().inc
 /// The page handles an answer in tasks of its own, so the test waits for a request that the page begins later.
 const settle = (page) => page.evaluate(() => fetch('/healthz').then((answer) => answer.text()));
 
-/// Opens a page whose clock the test controls. The jump of the clock lets the page ask for changes once. Its next
-/// request is due after a pause.
+/// Opens a page whose clock the test controls. The jump of the clock lets the page ask for changes once. The next
+/// request of the page is due after a pause.
 async function watch(context, url) {
   const page = await context.newPage();
   await page.clock.install();
@@ -157,7 +157,7 @@ async function candidate({ first, second, base, fault }) {
   await acts.goto(`${base}/app/live/candidates/cand_1`);
   await ACTS.move.send(acts);
   await hear(page, `${INGRID.name} moved Candidate 1 to`);
-  await page.locator('.held').filter({ hasText: 'Your form below was kept' }).waitFor();
+  await page.locator('.held').filter({ hasText: 'Your form below is unchanged' }).waitFor();
   await screenshot(page, 'console-live-candidate');
   await inspect(page, fault);
   if (await page.locator('textarea[name=notes]').inputValue() !== 'My own words') {
@@ -204,7 +204,7 @@ async function forms({ first, second, base, fault }) {
   await acts.goto(`${base}${ROLE}/edit`);
   await ACTS.edit.send(acts);
   await hear(edit, `${INGRID.name} changed this role (`);
-  await edit.locator('#changed').filter({ hasText: 'Load it again' }).waitFor();
+  await edit.locator('#changed').filter({ hasText: 'Load the page again' }).waitFor();
   await screenshot(edit, 'console-live-role');
   if (await edit.locator('[name=department]').inputValue() !== 'My department' || !await edit.locator('[name=department]').evaluate((field) => field === document.activeElement)) {
     fault('the form of the role has lost typed text or the focus');
@@ -226,8 +226,8 @@ async function forms({ first, second, base, fault }) {
   await Promise.all([steps, edit, acts].map((page) => page.close()));
 }
 
-/// Checks that a page does not ask while it is hidden, and asks less and less often after errors, even if more changes
-/// are ready (`hasMore`).
+/// Checks that a page does not ask for changes while it is hidden, and that it asks less and less often after errors,
+/// even if more changes are ready (`hasMore`).
 async function pauses({ second, base, fault }, hasMore = false) {
   const page = await watch(second, base + ROLE);
   const questions = [];
@@ -265,7 +265,7 @@ async function pauses({ second, base, fault }, hasMore = false) {
 
 const pausesWithMore = (visit) => pauses(visit, true);
 
-/// Checks that a page says that its session has ended, and does not ask again.
+/// Checks that a page reports the end of its session, and that it does not ask for changes again.
 async function signedOut({ second, base, fault }) {
   const page = await watch(second, base + ROLE);
   const questions = [];

@@ -38,7 +38,7 @@ async function inColours(page, name, lang, fault) {
   await page.emulateMedia({ forcedColors: 'none' });
 }
 
-/// Checks the current page in each look and at each width.
+/// Checks the current page in each colour scheme, with forced colours, and at each width.
 async function everywhere(page, name, lang, fault) {
   if (hasEveryLook(lang)) {
     await inColours(page, name, lang, fault);
@@ -55,7 +55,7 @@ async function everywhere(page, name, lang, fault) {
       fault(`${name} in ${lang} is ${size.scrollWidth} wide in ${size.clientWidth}: ${size.over.join(' | ')}`);
     }
     if (width === 390) {
-      // The navigation bar covers nothing at the end of the page.
+      // At the end of the page, the navigation bar must not cover anything.
       await page.evaluate(() => window.scrollTo(0, document.documentElement.scrollHeight));
       for (const violation of await violations(page, rulesFor(lang, 'light'))) {
         fault(`${name} in ${lang}, ${width} px: ${violation}`);

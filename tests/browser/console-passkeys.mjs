@@ -41,8 +41,8 @@ async function timed(work) {
 
 const REFUSAL = '.notice.bad, [data-passkey-fault]:not([hidden])';
 
-/// Opens the sign-in page and waits for the outcome. Without `button`, the virtual authenticator accepts the request
-/// with which the page offers passkeys in the list of the address field. Returns the text of the refusal, or nothing
+/// Opens the sign-in page and waits for the outcome. Without `button`, the virtual authenticator accepts the request by
+/// which the page offers passkeys among the suggestions of the email field. Returns the text of the refusal, or nothing
 /// after a sign-in.
 async function signIn(page, button) {
   await page.goto(`${base}/sign-in`, { waitUntil: 'commit' });
@@ -116,7 +116,7 @@ export async function check(browser, company, fault) {
   }
   if (typed > 0) fault('a password was sent');
   times.sort((a, b) => a - b);
-  // The button signs in too, in a browser that cannot offer passkeys in a list.
+  // In a browser that cannot offer passkeys among the suggestions, the button signs in.
   const hidden = await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = undefined');
   if ((await signIn(page, page.getByRole('button', { name: 'Sign in with a passkey' }))) !== undefined) {
     fault('the button does not sign in');
@@ -141,7 +141,7 @@ export async function check(browser, company, fault) {
   await screenshot(page, 'console-passkey-confirm');
   const confirmed = await timed(async () => {
     await page.getByRole('button', { name: 'Confirm with a passkey' }).click();
-    // The query of the confirmation page contains the address of the next page.
+    // The query of the confirmation page contains the path of the next page, so only the path of the URL is compared.
     await page.waitForURL((url) => url.pathname === '/app/me/second-factor');
   });
   await signOut(page);
@@ -168,7 +168,7 @@ export async function check(browser, company, fault) {
   expect('too many requests', await signIn(page, page.getByRole('button', { name: 'Sign in with a passkey' })), 'Please wait 7 seconds');
   await page.unroute(`${base}/sign-in/passkey-options`, tooMany);
 
-  // A browser does not verify the user if the options discourage it. The service must still require it.
+  // A browser does not verify the user if the options discourage verification. The service must still require it.
   const relax = async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, json: { ...(await answer.json()), userVerification: 'discouraged' } });

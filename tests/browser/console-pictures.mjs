@@ -6,7 +6,7 @@ import { statSync } from 'node:fs';
 import { apply, field, fill, send, visitor } from './browser.mjs';
 import { serve } from './service.mjs';
 
-/// README shows two pictures beside each other, and people load them over slow lines.
+/// The README shows two pictures beside each other, and some readers load them over a slow connection.
 const BYTES_MAX = 150000;
 
 const ROLE = 'role_controls-engineer';
@@ -111,7 +111,7 @@ export async function check(browser, company, fault) {
   await page.frameLocator('iframe.file').locator('body', { hasText: 'Gdańsk' }).waitFor();
   sizes.push(await picture(page, 'review', fault));
 
-  // The only candidate with an offer.
+  // Amara Okonkwo is the only candidate at the step of the offer.
   await page.goto(role);
   await page.locator('.card > a', { hasText: 'Amara Okonkwo' }).click();
   await page.locator('a[href*="/hire"]').click();

@@ -12,9 +12,9 @@ import { totp } from './totp.mjs';
 
 const LONG = 'x'.repeat(5000);
 
-/// Sends a form with these values, without the browser's checks. The form is sent as without JavaScript, or with
-/// `inPlace` as the scripts of the console do, which show a dialog. Throws an error unless the answer has this status,
-/// or one of these. Returns the status.
+/// Sends a form with these values, without the browser's validation. With `inPlace`, the scripts of the console send
+/// the form and show the answer in a dialog; otherwise, the browser sends the form as without JavaScript. Throws an
+/// error unless the answer has this status or one of these statuses. Returns the status.
 async function send(page, form, values, status, { button, inPlace = false, action } = {}) {
   const answered = page.waitForResponse((response) => response.request().method() === 'POST' && !response.url().includes('-options'));
   const shown = inPlace ? page.locator('dialog[open]').waitFor() : page.waitForEvent('load');
@@ -40,7 +40,7 @@ async function send(page, form, values, status, { button, inPlace = false, actio
   return answer.status();
 }
 
-/// Creates the organization of one language, with a role and candidates.
+/// Creates the organization for one language, with a role and candidates.
 async function prepare(lang) {
   const { id, slug, email } = await organization(`refusals-${lang}`);
   const role = await call('POST', `/api/v1/organizations/${id}/roles`, { name: 'Engineer', positions: 1 });
@@ -57,7 +57,8 @@ async function prepare(lang) {
   return { id, slug, email, role: role.id, people };
 }
 
-/// Looks at the pages of a sign-in and of the setup of a second factor.
+/// Checks the pages of a sign-in and of the setup of a second factor. Returns the signed-in page, its context and the
+/// recovery codes.
 async function signingIn(browser, fault, lang, { email }, look) {
   // Chromium logs a line for each refused request of a script.
   const unlessRefused = (what) => /Failed to load resource: .* 40[349] /.test(what) || fault(what);

@@ -1,6 +1,6 @@
 // Decides on 200 candidates of a role with 2,000, with one key each, and prints the times from the key to the painted
 // page. Also prints the main thread's time for a frame while the board scrolls. Other work on the machine changes these
-// times, so none is a fault. A missing card and a lost decision are.
+// times, so the test does not judge them. A missing card or a lost decision is a fault.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 

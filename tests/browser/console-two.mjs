@@ -57,7 +57,7 @@ export const ACTS = {
 
 const PAIRS = Object.keys(ACTS).flatMap((first) => Object.keys(ACTS).map((second) => [first, second]));
 
-/// Returns an interchange document with a role with one candidate for each pair.
+/// Returns an interchange document in which each pair has a role of its own, with one candidate.
 function company() {
   const role = (_, nth) => ({
     id: `role_${nth}`, name: `Role ${nth}`, status: 'open', public: true, positions: 2,
@@ -105,7 +105,7 @@ export async function check(browser, _, fault) {
     }
   };
   const states = PAIRS.map(() => 'in progress');
-  /// Brings the application into the state that the act needs, and opens the page with its form.
+  /// Brings the application into the state that the act needs, and opens the page with the form of the act.
   const open = async (page, nth, act) => {
     if (act.needs && act.needs !== states[nth]) {
       await (act.needs === 'rejected' ? decide(nth, 'reject', {}) : decide(nth, 'reopen', { reason: 'Again.' }));

@@ -1,5 +1,6 @@
 // Checks that candidates see nothing of a decision that is undone: a rejection, an advance, and a rejection of 200
-// candidates at once. The status page and the download must be the same before, during and after.
+// candidates at once. The status page and the download must be the same before the decision, after it, and after the
+// undo.
 
 import { writeFileSync } from 'node:fs';
 
@@ -35,7 +36,7 @@ async function seen(base, paths) {
   return texts.join('\n');
 }
 
-/// Chooses this many cards. Returns how many are chosen.
+/// Chooses this many cards, in the order of their candidates. Returns how many are chosen.
 function choose(page, count) {
   return page.evaluate((count) => {
     const boxes = [...document.querySelectorAll('#board .card input')].sort((one, other) => one.value.localeCompare(other.value, 'en', { numeric: true }));

@@ -1,5 +1,5 @@
-// embed.js on a page of another origin: the list, a portal without roles, and an unavailable service. The script sets no
-// cookies.
+// embed.js on a page of another origin: the list, a portal without roles, a hostile name, and an unavailable service.
+// The script must set no cookies.
 
 import { createServer } from 'node:http';
 

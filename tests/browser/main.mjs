@@ -1,6 +1,6 @@
-// Runs all parts, or those that PARTS names, and prints how many passed and failed. A name with a minus sign leaves a
-// part out. A part continues after most faults, so that one run reports as many as possible. All faults are saved to
-// faults.txt.
+// Runs all parts, or those that PARTS names, and prints how many passed and failed. A minus sign before a name in PARTS
+// leaves that part out. A part continues after most faults, so that one run reports as many as possible. All faults are
+// saved to faults.txt.
 
 import { writeFileSync } from 'node:fs';
 
@@ -24,7 +24,7 @@ const parts = {
   'console-two': 'Two people who act at once',
   'console-steps': 'The pipeline of a role',
   'console-live': 'Changes by others on open pages',
-  'console-undo': 'What candidates see of decisions that are undone',
+  'console-undo': 'The pages of candidates while decisions are made and undone',
   'console-dialogs': 'Dialogs and messages of the staff console',
   'console-decide': 'Decisions in the staff console',
   'console-later': 'Later, closing out and reopening in the staff console',

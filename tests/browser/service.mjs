@@ -10,7 +10,8 @@ export async function run(...args) {
   return stdout.trim();
 }
 
-/// Starts a service and waits until it listens. `printed` returns the rest of the line that begins with a label.
+/// Starts a service and waits until it listens. `printed` waits for the line of standard output that begins with the
+/// given label, and returns the rest of that line.
 export async function serve(args) {
   const service = spawn(process.env.PROGRAM, ['serve', ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   const lines = [];

@@ -54,7 +54,7 @@ export async function crawl(context, at, fault, visit) {
   const counts = new Map();
   const known = new Set(['/app']);
   let pages = 0;
-  // A set grows while it is iterated.
+  // The loop also visits the paths that are added to the set while it runs.
   for (const path of known) {
     const count = counts.get(kind(path)) ?? 0;
     if (count === PER_KIND_MAX) {

@@ -1,4 +1,4 @@
-// Somebody who uses only the keyboard, and after every key must see which element has the focus.
+// A person who uses only the keyboard and must see, after every key, which element has the focus.
 
 const TABS_MAX = 150;
 
@@ -9,7 +9,7 @@ async function settled(page) {
     try {
       return await focused(page);
     } catch (error) {
-      // The browser left the page in between.
+      // The browser left the page during the evaluation.
       if (!error.message.includes('Execution context was destroyed')) {
         throw error;
       }
@@ -63,7 +63,8 @@ export function typist(page, fault) {
     return stopAfter(key);
   };
   /// Presses a shortcut of two keys. The page accepts the second key only for a moment after the first, and a check of
-  /// the focus can take longer on a busy machine. Therefore the first key is first pressed alone and checked.
+  /// the focus can take longer on a busy machine. Therefore `pressBoth` first presses the first key alone and checks
+  /// the focus.
   const pressBoth = async (first, second, effect) => {
     await press(first);
     await press('Escape');

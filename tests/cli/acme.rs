@@ -19,7 +19,7 @@ const STATE: &str = "a.db.acme/state.json";
 
 const IN_USE: &str = "a new certificate for jobs.example.com is in use; it is valid until ";
 
-/// A service with its authority.
+/// A directory for a service, and its certificate authority.
 struct Fixture {
     dir: WorkDir,
     server: Arc<AcmeServer>,
@@ -188,7 +188,7 @@ fn a_failed_attempt_is_remembered_across_restarts_and_repeated_on_demand() {
 }
 
 #[test]
-fn a_refused_order_names_the_reason_and_the_wait_of_the_authority_also_applies_to_sighup() {
+fn the_reason_for_a_refused_order_is_logged_and_sighup_respects_the_wait_that_the_authority_asked_for() {
     let fixture = Fixture::new();
     fixture.server.set_fault(Some(Fault::Refuse("rateLimited", 429, "86400")));
     let mut service = fixture.serve_validated();
@@ -294,7 +294,7 @@ fn a_service_that_is_killed_during_an_order_keeps_its_certificate_and_waits() {
 
 #[test]
 fn an_order_begins_again_when_the_authority_refuses_its_nonces() {
-    // An order begins six times, and the library sends each request three times.
+    // The service begins an order at most six times, and the library sends each request at most three times.
     let fixture = Fixture::new();
     fixture.server.refuse_nonces(17);
     let mut service = fixture.serve_validated();
@@ -312,7 +312,7 @@ fn an_order_begins_again_when_the_authority_refuses_its_nonces() {
 }
 
 #[test]
-fn hostile_answers_of_the_directory_are_failures_and_leave_the_certificate() {
+fn hostile_answers_of_the_authority_count_as_failures_and_leave_the_certificate_unchanged() {
     for (fault, part) in [
         (Fault::Endless, "the answer is larger than 256 KiB"),
         (Fault::Slow, "no complete answer within 30 seconds"),

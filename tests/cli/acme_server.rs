@@ -110,7 +110,7 @@ impl AcmeServer {
         self.state.lock().unwrap().fault = fault;
     }
 
-    /// Refuses the nonces of the next requests.
+    /// Refuses the nonces of the next `count` requests.
     pub(crate) fn refuse_nonces(&self, count: usize) {
         self.state.lock().unwrap().nonces_to_refuse = count;
     }
@@ -130,7 +130,7 @@ impl AcmeServer {
         self.state.lock().unwrap().contacts.clone()
     }
 
-    /// Waits until a path has got a request.
+    /// Waits until a request to this path has arrived.
     pub(crate) fn wait_for(&self, path: &str) {
         let state = self.state.lock().unwrap();
         let is_unseen = |state: &mut State| !state.paths.iter().any(|seen| seen == path);

@@ -9,7 +9,7 @@ const NO_TRIGGERS: &str = "DROP TRIGGER activities_are_appended;
      DROP TRIGGER activities_stay;
      DROP TRIGGER activities_stay_as_they_are;";
 
-/// Returns a file with three decisions, recorded by the real service.
+/// Returns a directory with a file in which the real service has recorded three decisions.
 fn with_decisions() -> WorkDir {
     let dir = WorkDir::new();
     dir.write("document.json", document().to_string());

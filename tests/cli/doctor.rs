@@ -169,7 +169,7 @@ fn backups_that_are_missing_old_unsound_or_on_the_same_disk_are_found() {
     dir.write("copies/a-unsound.db", "damaged");
     finds(&doctor(&dir, &BACKUPS), "now", "backups", "failed its check", "appliance check --db ");
     std::fs::remove_file(dir.path("copies/a-unsound.db")).unwrap();
-    // The backup becomes three days old.
+    // The new name dates the backup to January 2026.
     let names: Vec<String> = std::fs::read_dir(dir.path("copies"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())

@@ -1,5 +1,5 @@
 //! An erasure removes every byte about a candidate. The test erases many candidates who have left every kind of trace.
-//! No byte of their data must be left in the database, its write-ahead log, the service's log or the erasure list, even
+//! No byte of their data may remain in the database, its write-ahead log, the service's log or the erasure list, even
 //! after an older backup is restored.
 
 use std::collections::{BTreeSet, HashMap};
@@ -89,7 +89,7 @@ impl Person {
 /// The number of leading bytes by which the search groups needles.
 const HEAD: usize = 6;
 
-/// Returns the needles that occur in the file or its companions, each with the name of that file.
+/// Returns the needles that occur in the database or in the files beside it, each with the name of its file.
 pub(crate) fn found<N: AsRef<[u8]>>(dir: &WorkDir, needles: &[N]) -> Vec<String> {
     let mut by_head: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
     // The first two bytes rule out most positions quickly.
@@ -124,7 +124,7 @@ fn due_day(dir: &WorkDir) -> String {
     connection.query_row("SELECT max(later_due_on) FROM candidate_roles", [], |row| row.get(0)).unwrap()
 }
 
-/// Returns an HR system that answers with the body of the request.
+/// Starts an HR system that answers with the body of the request, and returns its URL.
 fn echo() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("http://{}/hook", listener.local_addr().unwrap());
@@ -153,8 +153,8 @@ fn echo() -> String {
     url
 }
 
-/// Imports all candidates, in progress at the first of two steps. Candidates who stay and candidates who are erased
-/// alternate in the file.
+/// Imports all candidates, each with an application in progress at the first of two steps. The candidates who will be
+/// erased are spread among those who stay.
 fn import(dir: &WorkDir, people: &[Person], url: &str) {
     let mut document = document();
     document["organizations"][0]["hrIntegration"]["url"] = json!(url);
@@ -190,14 +190,15 @@ fn send_with_key(
     service.send(method, path, &fields, &body).expect(200).json()
 }
 
-/// Leaves traces of every kind: a later mark, hires with deliveries and their answers, rejections and holds with notes.
+/// Leaves the traces of acts by staff: a later mark, hires with deliveries and their answers, rejections and holds with
+/// notes.
 fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person) {
     let (id, note) = (&person.id, person.note());
     let step = format!("/api/v1/candidate-steps/c{id}_1");
     send(service, key, "PUT", &format!("/api/v1/candidate-roles/app_{id}/later"), &json!({ "days": 200 }));
     if nth.is_multiple_of(2) {
         let hire = json!({ "notes": note, "externalPositionId": person.family });
-        // This idempotency key is a name, as a client can choose it.
+        // A client can use a part of a name as its idempotency key.
         let idempotency_key = person.needles().into_iter().find(|needle| needle.is_ascii()).unwrap();
         for _ in 0..2 {
             send_with_key(service, key, "POST", &format!("{step}/hire"), &hire, &idempotency_key);
@@ -264,7 +265,7 @@ fn people_found(dir: &WorkDir, people: &[(usize, &Person)]) -> usize {
     found.len()
 }
 
-/// Polls until none of the needles is found, because page wiping ends after the requests are answered.
+/// Polls until none of the needles is found, because page wiping ends only after the requests are answered.
 #[track_caller]
 pub(crate) fn await_wiped<N: AsRef<[u8]>>(dir: &WorkDir, needles: &[N]) {
     eventually(|| found(dir, needles).is_empty());
@@ -303,7 +304,7 @@ fn no_byte_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
     let digests = digests(&dir);
     assert_eq!(digests.len(), 2 * ERASED);
     assert!(!found(&dir, &digests).is_empty());
-    // The search finds all of them before the erasure.
+    // Before the erasure, the search finds every candidate who will be erased.
     assert_eq!(people_found(&dir, &erased), ERASED);
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM documents"), 2 * ERASED as i64);
     personal_data::assert_seeded(&dir);
@@ -399,8 +400,8 @@ fn a_listed_candidate_with_a_later_hold_is_reported_and_not_erased() {
     let service = dir.serve(&["--db", "a.db"]);
     send(&service, &key, "PUT", "/api/v1/candidates/cand_1/hold", &json!({ "reason": "a case" }));
     service.stop("TERM");
-    // The line for the second candidate was written after their last change, so the file is an older copy, and they are
-    // erased again.
+    // The line for the second candidate was written after their last change, so the file is an older copy, and the
+    // service erases this candidate again.
     let later = i64::MAX / 2;
     let lines = format!("cand_1 at={later} activity=0\ncand_1 own at=1 activity=9\ncand_2 at={later} activity=9\n");
     dir.write("a.db.erased", &lines);

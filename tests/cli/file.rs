@@ -51,7 +51,7 @@ fn the_database_of_another_program_is_refused() {
 }
 
 #[test]
-fn a_newer_file_is_refused_unchanged() {
+fn a_newer_file_is_refused_and_not_changed() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     dir.change("a.db", "PRAGMA user_version = 99;");

@@ -11,7 +11,7 @@ use crate::support::{HR_SECRET, RunningService, WorkDir, document, eventually};
 /// because it is private.
 const CLOSED_URL: &str = "http://127.0.0.1:9/hook";
 
-/// The reason for which the service refuses that address.
+/// The reason that the service gives when it refuses that address.
 const REFUSED: &str = "refused: the host's address 127.0.0.1 is ";
 
 const INTEGRATION: &str = "/api/admin/organizations/org_acme/hr-integration";
@@ -38,7 +38,7 @@ fn decide(service: &RunningService, key: &str, candidate: usize, decision: &str)
     send(service, key, "POST", &format!("/api/v1/candidate-steps/cstep_{candidate}_2/{decision}"), &json!({}));
 }
 
-/// Returns the fields of each line that the command prints.
+/// Returns the fields of each line that `hr-deliveries` prints.
 fn stuck(dir: &WorkDir) -> Vec<Vec<String>> {
     let output = dir.run(&["hr-deliveries", "--db", "a.db"]).succeeded();
     assert_eq!(output.stderr, if output.stdout.is_empty() { "no delivery is stuck\n" } else { "" });
@@ -71,7 +71,7 @@ fn receiver() -> String {
             let mut stream = stream.unwrap();
             let mut seen = Vec::new();
             let mut byte = [0];
-            // The message ends with its last brace.
+            // The message ends with three closing braces.
             while !seen.ends_with(b"}}}") && stream.read(&mut byte).unwrap() == 1 {
                 seen.extend(byte);
             }
@@ -90,7 +90,7 @@ fn delivered_and_untried_deliveries_are_not_stuck() {
     service.wait_for(|line| line.ends_with(": answered 200; delivered"));
     assert!(stuck(&dir).is_empty());
     service.stop("TERM").succeeded();
-    // Simulates a queued delivery while no service runs.
+    // Simulate a delivery that is queued while no service runs.
     dir.change("a.db", "UPDATE hr_deliveries SET state = 'pending', attempts = 0, next_attempt_at = 0");
     assert!(stuck(&dir).is_empty());
 }

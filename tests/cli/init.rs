@@ -19,7 +19,7 @@ fn settings(dir: &WorkDir) -> String {
     String::from_utf8(dir.read("a.toml")).unwrap()
 }
 
-/// Returns the path of a URL that the command printed after a word.
+/// Returns the path of the URL that `init` printed after this word.
 fn printed<'a>(output: &'a Output, word: &str) -> &'a str {
     let url = output.stdout.lines().find_map(|line| line.strip_prefix(word)).unwrap();
     url.strip_prefix("http://127.0.0.1:8080").unwrap()
@@ -100,7 +100,7 @@ fn a_second_run_changes_nothing_and_reports_that() {
 }
 
 #[test]
-fn a_run_that_was_interrupted_before_the_settings_can_be_repeated() {
+fn a_run_that_was_interrupted_before_the_settings_file_was_written_can_be_repeated() {
     let dir = WorkDir::new();
     init(&dir, &[]).succeeded();
     std::fs::remove_file(dir.path("a.toml")).unwrap();

@@ -22,7 +22,7 @@ const SECRETS: [&str; 9] = [
     "path-of-mine",
 ];
 
-/// Sends requests of every kind that contain these strings. Returns the method, route and answer of each.
+/// Sends requests of every kind, which contain the strings in `SECRETS`. Returns the method, route and answer of each.
 fn requests(service: &RunningService, key: &str) -> Vec<(&'static str, &'static str, Answer)> {
     let authorization = format!("Bearer {key}");
     let headers = [
@@ -169,7 +169,7 @@ fn answered(address: SocketAddr, requests: usize) -> usize {
     answers.matches("HTTP/1.1 200 OK\r\n").count()
 }
 
-/// Stops the service and waits until it has ended, while nobody reads its standard error.
+/// Stops the service and waits until it has ended, without reading its standard error.
 fn stop(child: &mut Child) -> Option<i32> {
     let pid = child.id().to_string();
     assert!(std::process::Command::new("sh").args(["-c", &format!("kill -TERM {pid}")]).status().unwrap().success());

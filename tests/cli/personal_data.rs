@@ -10,7 +10,7 @@ use crate::support::WorkDir;
 const NOT_SEEDED: &[(&str, &str)] = &[
     ("candidates.hold_reason", "a hold prevents the erasure; its reason stays in the activity, which is scanned"),
     ("idempotency_keys.made_id", "an id that a hire does not set"),
-    ("import_rows.application", "an import moves its rows into other tables; that import has its own test"),
+    ("import_rows.application", "an import moves its rows into other tables; imports have a test of their own"),
 ];
 
 /// Checks that each column with personal data has a value, so that the byte scan searches for a value from every

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::support::{Output, WorkDir};
 
-/// The user of the commands if the tests run as root, because file modes do not restrict root.
+/// The user that runs the commands if the tests run as root, because file modes do not restrict root.
 const NOBODY: u32 = 65_534;
 
 /// A read-only directory with a file, and a writable directory for output.
@@ -24,7 +24,7 @@ impl ReadOnly {
         fill(&source.path(""));
         let is_root = std::fs::metadata(out.path("")).unwrap().uid() == 0;
         // `cp` copies the program, because Linux refuses to run a program that is open for writing. If this process
-        // copied it, a child that another test forks at the same time would inherit the open file.
+        // made the copy, a child that another test forks at the same time would inherit the open file.
         let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_appliance")).arg(out.path("appliance")).status();
         assert!(copied.unwrap().success());
         let names = source.names().into_iter().map(|name| source.path(&name));
@@ -94,7 +94,7 @@ fn a_write_ahead_log_of_a_read_only_file_is_read_or_refused_but_never_ignored() 
         incomplete.run(command).failed(1, "a.db-wal holds changes that are not in the file");
         assert!(!incomplete.out.path("new.db").exists());
     }
-    // With the shared-memory file of its service, SQLite reads the log.
+    // If the shared-memory file of the service is present too, SQLite reads the log.
     let complete = ReadOnly::holding(|directory| copy_into(directory, &dir, &["a.db", "a.db-wal", "a.db-shm"]));
     assert!(complete.run(&["export"]).succeeded().stdout.contains("Only In The Log"));
     complete.run(&["check"]).succeeded();

@@ -43,12 +43,13 @@ fn every_request_is_redirected_to_the_same_path_of_the_base_url() {
             let location = format!("{BASE_URL}{expected}");
             assert_eq!(answer.header("location"), Some(location.as_str()), "{method} {target}");
             assert_eq!((answer.body.as_str(), answer.header("connection")), ("", Some("close")), "{answer:?}");
-            // The field must not be sent without TLS (RFC 6797 §7.2). Paths can contain secrets.
+            // This field must not be sent without TLS (RFC 6797 §7.2).
             assert_eq!(answer.header("strict-transport-security"), None);
+            // A path can contain a secret, so a cache must not store the answer.
             assert_eq!(answer.header("cache-control"), Some("no-store"));
         }
     }
-    // Without a Host, and with HTTP/1.0.
+    // A request with HTTP/1.0 and without a Host.
     assert!(answer(address, "GET /x HTTP/1.0\r\n\r\n").expect(308).head.contains("/x\r\n"));
     service.stop("TERM").succeeded();
 }

@@ -203,7 +203,7 @@ fn the_erasure_lists_of_the_file_and_of_the_backup_are_merged() {
     assert_eq!(dir.read("a.db.erased"), b"cand_7 own\ncand_8\n");
 }
 
-/// A candidate who was erased, restored, changed and erased again has a later line in the second list.
+/// A candidate who was erased, restored, changed and erased again has a later line in the backup's list.
 #[test]
 fn a_restore_adds_the_later_lines_of_the_erasure_list_of_the_backup() {
     let (dir, _) = file();
@@ -219,7 +219,7 @@ fn a_restore_adds_the_later_lines_of_the_erasure_list_of_the_backup() {
 }
 
 #[test]
-fn links_that_were_spent_after_the_backup_do_not_work_again() {
+fn links_and_recovery_codes_that_were_used_after_the_backup_do_not_work_again() {
     let (dir, _) = file();
     dir.change(
         "a.db",
@@ -280,7 +280,7 @@ fn a_second_restore_keeps_newer_passwords_and_revocations() {
 }
 
 #[test]
-fn a_later_state_of_the_file_loses_nothing() {
+fn the_restore_of_a_later_state_of_the_file_loses_nothing() {
     let (dir, key) = file();
     let earlier = dir.read("a.db");
     dir.run(&["key", "create", "--db", "a.db", "--email", "owner@acme.example", "--name", "later"]).succeeded();

@@ -58,7 +58,7 @@ fn a_service_runs_although_its_backup_directory_cannot_be_created() {
 }
 
 #[test]
-fn a_hook_that_fails_is_a_warning_and_the_service_stays_ready() {
+fn a_hook_that_fails_causes_a_warning_and_the_service_stays_ready() {
     let dir = WorkDir::new();
     dir.imported("jobs.db");
     let mut service = dir.serve(&["--db", "jobs.db", "--backup-dir", "copies", "--backup-hook", "/bin/false"]);

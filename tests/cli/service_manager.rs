@@ -89,7 +89,8 @@ fn shared(listener: &TcpListener) -> Stdio {
 fn a_socket_from_the_manager_replaces_the_listen_address() {
     let dir = WorkDir::new();
     let (listener, address) = listener();
-    // A service that used this address could not start, because the address does not belong to the machine.
+    // A service that listened on the address in `--listen` could not start, because that address does not belong to
+    // the machine.
     let service = dir.serve_on(shared(&listener), &["--db", "a.db", "--listen", "192.0.2.1:1"]);
     assert_eq!(service.address, address);
     service.send("GET", "/healthz", &[], "").expect(200);

@@ -76,7 +76,7 @@ fn every_option_can_be_set_by_flag_variable_and_file_in_this_order() {
     let all = forms(&dir);
     assert!(all.len() >= 23, "{}", all.len());
     for (line, forms) in all.iter().enumerate() {
-        // Other lines before the option prove that the origin has the right line.
+        // Other lines before the option prove that the origin names the right line.
         dir.write("a.toml", format!("{}{} = {}\n", "# a comment\n".repeat(line), forms.option, forms.in_file));
         let flag = if forms.flag.is_empty() {
             format!("--{}", forms.option)
@@ -247,7 +247,7 @@ fn a_check_of_good_settings_prints_one_line_and_changes_nothing() {
     let checked = dir.run(&check).succeeded();
     assert_eq!(checked.stdout, "the service can start with these settings (a.toml)\n");
     assert_eq!((dir.names(), checked.stderr.as_str()), (names, ""));
-    // The service really starts with them, and the check works while it runs.
+    // The service really starts with these settings, and the check works while the service runs.
     let service = dir.serve(&check[2..]);
     dir.run(&check).succeeded();
     service.stop("TERM").succeeded();

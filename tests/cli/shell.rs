@@ -2,7 +2,7 @@
 
 use crate::support::WorkDir;
 
-/// Returns the completions that bash offers for a line, with the printed script.
+/// Returns the completions that bash offers for a line after it has loaded the printed script.
 fn completed(dir: &WorkDir, words: &[&str]) -> Vec<String> {
     let script = dir.run(&["completions", "bash"]).succeeded().stdout;
     let line = format!(
@@ -84,7 +84,7 @@ fn the_manual_describes_commands_with_their_flags() {
 }
 
 #[test]
-fn a_closed_pipe_ends_lists_quietly_and_fails_commands_that_print_a_key() {
+fn a_closed_pipe_is_an_error_only_for_commands_that_print_a_key() {
     let dir = WorkDir::new();
     let bootstrap = ["bootstrap-admin", "--db", "a.db", "--email", "owner@acme.example"];
     dir.run(&bootstrap).succeeded();

@@ -75,7 +75,7 @@ fn a_stop_during_a_checkpoint_by_another_process_causes_exit_status_1_and_loses_
         connection.query_row(&sql, [], |row| Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?)))
     };
     std::thread::scope(|scope| {
-        // This connection holds the checkpoint lock while it waits for the reader. It retries until it gets the lock.
+        // This connection retries until it gets the checkpoint lock, and holds the lock while it waits for the reader.
         let other = rusqlite::Connection::open(dir.path("a.db")).unwrap();
         other.busy_timeout(std::time::Duration::from_secs(60)).unwrap();
         let checkpoint = scope.spawn(move || {

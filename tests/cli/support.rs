@@ -184,7 +184,7 @@ impl WorkDir {
         document
     }
 
-    /// Changes a file with SQL and leaves its write-ahead log empty.
+    /// Changes a file with SQL. Afterwards, its write-ahead log is empty, unless another process has the file open.
     pub(crate) fn change(&self, db: &str, sql: &str) {
         let connection = rusqlite::Connection::open(self.path(db)).unwrap();
         connection.busy_timeout(PATIENCE).unwrap();
@@ -298,7 +298,6 @@ impl RunningService {
         self.child.id()
     }
 
-    /// Sends a signal.
     pub(crate) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         assert!(Command::new("sh").args(["-c", &format!("kill -{name} {pid}")]).status().unwrap().success());
@@ -332,7 +331,6 @@ impl RunningService {
         send_to(self.address, method, path, headers, body)
     }
 
-    /// Signs in.
     pub(crate) fn sign_in(&self, email: &str, password: &str) -> Answer {
         let body = json!({ "email": email, "password": password }).to_string();
         self.send("POST", "/api/auth/sign-in", &[], &body)

@@ -1,4 +1,4 @@
-//! What people see on a terminal, and what programs read from a pipe.
+//! The output of commands: for people on a terminal, and for programs that read a pipe.
 
 use crate::support::WorkDir;
 
@@ -83,7 +83,7 @@ fn progress_is_shown_on_a_terminal_only_and_removed_at_the_end() {
         (&["restore", "--db", "f.db", "b.db"], "restoring"),
     ] {
         let shown = dir.run_on_terminal(args, "xterm").succeeded().stdout;
-        // How far the command has come when it shows its first line depends on the machine.
+        // The first percentage that a command shows depends on the machine.
         assert!(shown.contains(&format!("\r{verb}: ")) && shown.contains(" %, "), "{shown:?}");
         let (_, rest) = shown.rsplit_once("\x1b[K").unwrap();
         assert!(rest.trim_end().lines().all(|line| !line.contains('%')), "{shown:?}");

@@ -12,7 +12,7 @@ pub(crate) struct TerminalSession {
     screen: Receiver<Vec<u8>>,
     /// Everything that the terminal has received.
     shown: String,
-    /// The length of `shown` up to which `wait_for` has looked.
+    /// The position in `shown` after the last text that `wait_for` has found.
     seen: usize,
 }
 
@@ -37,7 +37,7 @@ impl TerminalSession {
         Self { child, keyboard, screen, shown: String::new(), seen: 0 }
     }
 
-    /// Waits until the terminal shows a text, after the text of the last call.
+    /// Waits until the terminal shows a text. The text must follow the one that the previous call found.
     #[track_caller]
     pub(crate) fn wait_for(&mut self, text: &str) {
         loop {

@@ -26,7 +26,7 @@ fn a_check_works_while_a_service_runs() {
 }
 
 #[test]
-fn files_that_cannot_be_upgraded_are_refused_unchanged() {
+fn files_that_cannot_be_upgraded_are_refused_and_not_changed() {
     let dir = WorkDir::new();
     for (db, version, sentence) in [
         ("newer.db", 99, "newer.db has version 99, but this program supports only version"),

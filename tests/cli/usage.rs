@@ -63,7 +63,7 @@ fn rows_are_pruned_after_400_days_without_a_change_to_the_counts() {
     }
     service.stop("TERM").succeeded();
     age(&dir, 399);
-    // The rows are a day too young. Another start indexes all of them, so only their age prevents the pruning.
+    // The rows are a day too young. Another start indexes all of them, so only their age prevents pruning.
     let service = dir.serve(&["--db", "a.db"]);
     eventually(|| dir.number("a.db", "SELECT coalesce(max(number), 0) FROM api_key_usage_newest") == ROWS);
     service.stop("TERM").succeeded();

@@ -16,7 +16,7 @@ const CONTESTED_PER_ROUND: usize = 4;
 const CONTESTED_POSITIONS: usize = 2;
 const CONTESTED_APPLICATIONS: usize = 8;
 
-/// The number, in each organization and for each round, of open roles without applications, for signup links.
+/// The number of open roles without applications, for signup links, in each organization and for each round.
 const LINKED_PER_ROUND: usize = 6;
 
 /// All data that a load uses.
@@ -99,7 +99,7 @@ impl Organization {
         }
     }
 
-    /// Returns the next application that can be hired independently of all others.
+    /// Returns the next application to the role with a position for each applicant.
     pub(crate) fn take_uncontested(&self) -> Option<Application> {
         self.uncontested.get(self.uncontested_taken.fetch_add(1, Ordering::Relaxed)).cloned()
     }

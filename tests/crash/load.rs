@@ -40,7 +40,7 @@ pub(crate) struct Exchange {
 /// unanswered.
 pub(crate) struct KillMoment {
     answers: usize,
-    /// Whether this must be the answer to a decision, so that the kill follows a commit closely.
+    /// Whether the answer must belong to a decision, so that the kill follows a commit closely.
     of_decision: bool,
 }
 

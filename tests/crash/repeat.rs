@@ -23,9 +23,9 @@ pub(crate) struct Repeats {
 struct Tally {
     /// Hires whose answer the client received before the kill.
     known: usize,
-    /// Hires that were carried out before the kill without an answer.
+    /// Hires that were carried out but not answered before the kill.
     done: usize,
-    /// Hires that were lost with the kill.
+    /// Hires that the kill prevented.
     lost: usize,
 }
 

@@ -58,7 +58,7 @@ for name, kind in [("Application", StepType.APPLICATION), ("Interview", StepType
     data(add_role_step.sync(role.id, client=recruiter, body=NewRoleStep(name=name, step_type=kind)))
 assert data(open_role.sync(role.id, client=recruiter)).status == "open"
 
-# The recruiter adds a candidate, advances the application twice and hires.
+# The recruiter adds a candidate, advances the application twice and hires the candidate.
 new_candidate = NewCandidate(name="Ada Lovelace", email="ada@example.org", role_id=role.id)
 candidate = data(add_candidate.sync(organization.id, client=recruiter, body=new_candidate))
 step = candidate.applications[0].steps[0]

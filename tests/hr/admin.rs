@@ -82,7 +82,6 @@ impl Admin {
         self.wait_for(application, |delivery| delivery["state"] == "delivered")
     }
 
-    /// Retries a delivery.
     #[track_caller]
     pub(crate) fn retry(&self, delivery: &Value) {
         self.ask("POST", &format!("/api/admin/hr-deliveries/{}/retry", delivery["id"].as_str().unwrap()), None, 200);

@@ -39,7 +39,7 @@ impl Authority {
         self.server(name, VERSIONS, change)
     }
 
-    /// Creates a server with a certificate for this name that supports only the older version of TLS.
+    /// Creates a server that supports only the older version of TLS, with a certificate for this name.
     pub(crate) fn certify_older(&self, name: &str) -> Layer {
         self.server(name, &VERSIONS[1..], |_| {})
     }

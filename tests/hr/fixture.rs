@@ -21,7 +21,7 @@ pub(crate) struct Fixture {
 }
 
 impl Fixture {
-    /// Creates at least this many applications that can be hired.
+    /// Creates at least this many applications to roles with a position for each applicant.
     pub(crate) fn with(applications: usize) -> Self {
         let one_round = Company::for_rounds(1).organizations.iter().map(|one| one.uncontested.len()).sum::<usize>();
         let company = Company::for_rounds(applications.div_ceil(one_round));
@@ -73,7 +73,7 @@ pub(crate) fn path_of(organization: &str) -> String {
     format!("/hooks-of-{organization}?{QUERY}")
 }
 
-/// Gives each candidate of the document a name that occurs nowhere else.
+/// Gives each candidate of the document a name that occurs nowhere else, and removes the HR integrations.
 fn with_candidate_name(mut document: Value) -> Value {
     for organization in document["organizations"].as_array_mut().unwrap() {
         organization.as_object_mut().unwrap().remove("hrIntegration");

@@ -170,9 +170,9 @@ impl<'a> Ledger<'a> {
         self.arrivals.iter().filter_map(describe).collect()
     }
 
-    /// Checks that each message arrived after all earlier messages of its application were accepted, and that none of
-    /// those arrived after it. Catches a delivery that does not wait for an earlier one that failed, was interrupted or
-    /// is retried by an admin.
+    /// Checks that each message arrived after all earlier messages of its application were accepted, and that no
+    /// earlier message arrived after a later one. Catches a delivery that does not wait for an earlier one that failed,
+    /// was interrupted or is retried by an admin.
     fn order(&self) -> Vec<String> {
         let mut arrivals_of: HashMap<String, Vec<&Arrival>> = HashMap::new();
         self.arrivals.iter().for_each(|arrival| arrivals_of.entry(arrival.message.id()).or_default().push(arrival));

@@ -21,7 +21,8 @@ const ANSWERS: [(Behaviour, &str); 9] = [
     (Behaviour::Echo("HTTP/1.1 200 OK\r\nWilhelmina Ostrander: a\r\nRetry-After: Ostrander"), "no response: "),
 ];
 
-/// Makes one attempt of each kind. Returns the log, and the delivery and the result of each attempt.
+/// Makes one attempt of each kind. Returns the fixture, the secrets, the log, and the delivery and the result of each
+/// attempt.
 fn logged(format: &str) -> (Fixture, Vec<String>, String, Vec<(String, &'static str)>) {
     let (fixture, dir, mut receiver) = (Fixture::with(1), WorkDir::new(), Receiver::start());
     let fixed = ["--allow-private-hr-targets", "--hr-retry-schedule", "168h", "--hr-timeout", "3s"];

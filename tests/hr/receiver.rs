@@ -64,8 +64,8 @@ pub(crate) struct Arrival {
     pub(crate) message: Message,
     /// The result of verifying its signature.
     pub(crate) verified: Result<(), String>,
-    /// When its connection was accepted. The time of reading is not used, because the message of a killed service can
-    /// be read late.
+    /// The time at which its connection was accepted. The time of reading is not used, because the message of a killed
+    /// service can be read late.
     pub(crate) connected: u64,
     /// The time just before the first byte of the accepting answer, if there was one.
     pub(crate) accepted: Option<u64>,
@@ -146,7 +146,7 @@ impl Receiver {
             state.is_up = false;
             state.open.drain().for_each(|(_, stream)| drop(stream.shutdown(Shutdown::Both)));
         }
-        // The listening thread notices the end only with a new connection.
+        // The listening thread checks `is_up` only when a connection arrives.
         drop(TcpStream::connect(self.address));
         self.listening.take().unwrap().join().unwrap();
     }
@@ -234,7 +234,8 @@ impl State {
         }
     }
 
-    /// Returns whether a randomly behaving receiver never accepts this message: about one in eight.
+    /// Returns whether a randomly behaving receiver never accepts this message. This applies to about one message in
+    /// eight.
     fn never_accepts(&self, id: &str) -> bool {
         matches!(self.choice, Choice::Random(_)) && id.bytes().map(usize::from).sum::<usize>().is_multiple_of(8)
     }
@@ -319,7 +320,7 @@ fn serve(shared: &Shared, mut stream: impl Read + Write, connected: u64, behavio
     }
 }
 
-/// Accepts a message. The time is recorded first, because the next message can arrive with the last byte of the answer.
+/// Accepts a message. The time is recorded first, because the next message can arrive as soon as the answer is sent.
 fn accept(shared: &Shared, index: usize, mut stream: impl Write) -> std::io::Result<()> {
     {
         let mut state = shared.lock();

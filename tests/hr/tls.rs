@@ -47,8 +47,8 @@ impl Secure {
         assert_eq!(log.matches("HR delivery ").count(), attempts, "{log}");
     }
 
-    /// Hires while the receiver has this layer. Checks that the attempt fails with this reason and that nothing
-    /// arrives.
+    /// Hires a candidate while the receiver has this layer. Checks that the attempt fails with this reason and that
+    /// nothing arrives.
     fn refused(&self, admin: &Admin, layer: Layer, reason: &str) -> Value {
         self.receiver.set_layer(layer);
         let arrived = self.receiver.arrivals().len();

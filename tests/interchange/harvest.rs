@@ -147,8 +147,8 @@ fn a_rejection_is_imported_with_date_reason_and_outcome_type() {
             "Took another job",
             "rejected_by_candidate",
         ),
-        // This application has no rejection date, no stage and no type. They come from the last activity, the first
-        // stage and the list of reasons.
+        // This application has no rejection date, no stage and no type. The import takes them from the last activity,
+        // the first stage and the list of reasons.
         ("gh_job_502", "jon@home.example", 0, "2024-02-25T10:00:00.000000Z", "Hiring Freeze", "other"),
     ] {
         let application = company.application(role, email);
@@ -441,7 +441,7 @@ fn references_to_refused_items_are_reported_as_refused() {
         "applications 9002 (standard input#/applications/1): its candidate 8002 was refused",
         "applications 9006 (standard input#/applications/5): its job 504 was refused",
     ]);
-    // In the file, the id of this candidate belongs to another address.
+    // In the file, the id of the candidate 8003 belongs to another address.
     let company = Company::new();
     company.harvest(&[], &whole()).fine();
     let mut newer = whole();

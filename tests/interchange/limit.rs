@@ -7,7 +7,7 @@ use crate::support::{CANDIDATES, ORGANIZATION, ROLE, findings, set, with, world}
 
 fn is_accepted(pointer: &str, value: Value) -> bool {
     let mut document = with(pointer, value);
-    // The members refer to the user's old id.
+    // The memberships refer to the user's old id.
     set(&mut document, &format!("{ORGANIZATION}/members"), json!([]));
     findings(&document).is_empty()
 }

@@ -17,7 +17,7 @@ fn through(document: &Value) -> Value {
     serde_json::from_str(&exported).unwrap()
 }
 
-/// Asserts that `whole` contains everything in `part`. It can have more members.
+/// Asserts that `whole` contains everything in `part`. The objects in `whole` can have more members.
 fn assert_within(part: &Value, whole: &Value, location: &str) {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => {

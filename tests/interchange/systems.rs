@@ -138,7 +138,8 @@ fn ashby_jobs_candidates_and_applications_are_imported() {
     let cam = company.application(glazier, "cam@home.example");
     assert_eq!((&cam["status"], &cam["hiredDate"]), (&json!("Hired"), &json!("2025-03-10T11:00:00.000000Z")));
     assert_eq!((&cam["externalPositionId"], &cam["offerAcceptedDate"]), (&json!("GLASS-1"), &cam["hiredDate"]));
-    // This archived application has no history, so it ends at the first step. Its reason is in the list.
+    // This archived application has no history, so it ends at the first step. Its reason comes from the list of archive
+    // reasons.
     let painter = company.application("ab_job_10b00000-0000-4000-8000-000000000002", "alix@home.example");
     let step = rejected(&painter);
     assert_eq!((&step["name"], &step["outcomeReason"]), (&json!("Application Review"), &json!("Lacks experience")));

@@ -10,8 +10,8 @@ use super::maker;
 use crate::report;
 use crate::template::{Copy, run};
 
-/// Returns the file of this size, to which no process may write. Creates the file if it is missing, or if its size, the
-/// schema of the service or the version of the maker has changed.
+/// Returns the path of the file of this size. The caller must not write to the file. Creates the file if it is missing,
+/// or if its size, the schema of the service or the version of the maker has changed.
 pub(crate) fn file(size: &Size) -> PathBuf {
     let db = report::folder().join(format!("scale-{}.db", size.name));
     let stamp_file = db.with_extension("stamp");

@@ -122,8 +122,7 @@ fn starts(setup: &Setup, big: &Copy) -> Vec<Finding> {
     ]
 }
 
-/// Measures the memory of an idle service, a busy one, and one with many idle connections on which one request each was
-/// sent.
+/// Measures the memory of an idle service, a busy one, and one with many idle connections, after one request on each.
 fn memory(setup: &Setup, big: &Copy, size: &Size) -> Vec<Finding> {
     let admin = data::secret(ADMIN);
     let mut started = start(setup, &big.db, admin.reveal());

@@ -93,8 +93,8 @@ const QUESTIONS: &[Question] = &[
         requests: |_| vec![get("/api/admin/api-keys", Some(data::secret(ADMIN).reveal()))],
         at_most: Some(1.1),
     },
-    // The last two questions have no target: the small file has only one such portal, and the rows of its keys are
-    // close together.
+    // The last two questions have no target: the small file has only one portal of 30 roles, and the rows of its keys
+    // are close together.
     Question {
         name: "all portals of 30 roles, at random",
         connections: 64,

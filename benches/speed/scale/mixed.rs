@@ -31,8 +31,8 @@ const TARGET: f64 = 3.0;
 /// The maximum duration of a backup. The requests for that time are prepared in advance.
 const BACKUP_MAX: Duration = Duration::from_secs(150);
 
-/// The pause before each phase, during which checkpoints empty the write-ahead log of the previous phase. The pause
-/// ends when the log has its usual length, or after `REST_MAX`.
+/// The pause before each phase. During the pause, checkpoints empty the write-ahead log of the previous phase. The
+/// pause ends when the log has its usual length, or after `REST_MAX`.
 const REST: Duration = Duration::from_secs(2);
 const REST_MAX: Duration = Duration::from_secs(30);
 const WAL_BYTES: u64 = 100_000_000;

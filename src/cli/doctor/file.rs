@@ -19,7 +19,7 @@ const SETTINGS: [&str; 2] = ["/etc/appliance/appliance.toml", "/etc/appliance.en
 const OTHERS: u32 = 0o077;
 const OTHERS_WRITE: u32 = 0o022;
 
-/// The sticky bit: in such a directory, only the owner of a file can replace it.
+/// The sticky bit: in a directory with this bit, only the owner of a file can replace the file.
 const STICKY: u32 = 0o1000;
 
 const AREA: &str = "permissions";

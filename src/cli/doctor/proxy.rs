@@ -40,8 +40,9 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
     }
 }
 
-/// Requests `/readyz` through the base URL. The answer counts as that of this service if the time of the last such
-/// request in the file has changed. A probe by monitoring at the same moment also changes it.
+/// Requests `/readyz` through the base URL. The service writes the time of each request to `/readyz` to its file. The
+/// answer counts as an answer of this service if that time has changed. A request by monitoring at the same moment also
+/// changes the time.
 fn examine_answer(patient: &Patient<'_>, base_url: &str, report: &mut Report) {
     let url = format!("{base_url}/readyz");
     let curl = format!("curl -i {url}");

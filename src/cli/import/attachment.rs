@@ -24,8 +24,8 @@ pub(super) struct Attachments<'a> {
 }
 
 impl Attachments<'_> {
-    /// Imports the planned files, and reports the refused files on standard output. Returns the number
-    /// of refused files.
+    /// Imports the planned files, and reports the refused files on standard output. Returns the number of refused
+    /// files.
     ///
     /// # Errors
     /// Fails if the database file cannot be written. The applications and the files so far have been imported, and

@@ -136,7 +136,7 @@ pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>,
 }
 
 /// Returns the failure of an import that was not committed. A refusal with field errors shows that another process
-/// changed the file between the check and the inserts, so that the schema's constraints refused the import.
+/// changed the file between the check and the inserts, and that the schema's constraints then refused the import.
 fn insert_failed(error: Error) -> Failure {
     match error {
         Error::Refused(Refusal::Invalid(fields)) => {

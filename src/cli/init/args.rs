@@ -89,8 +89,8 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPLIANCE_ACME_DIRECTORY", value_name = "URL", value_parser = parse_directory)]
     pub(super) acme_directory: Option<String>,
 
-    /// The certificate authority that certifies the directory, for --tls acme: a PEM file. The default is every authority
-    /// that the system trusts.
+    /// The certificate authority that certifies the directory, for --tls acme: a PEM file. The default is every
+    /// authority that the system trusts.
     #[arg(long, env = "APPLIANCE_ACME_CA_FILE", value_name = "FILE")]
     pub(super) acme_ca_file: Option<PathBuf>,
 

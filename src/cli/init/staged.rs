@@ -20,7 +20,7 @@ const DIRECTORY_MODE: u32 = 0o755;
 /// Checks that this user can write the settings file, or create its directory.
 ///
 /// # Errors
-/// Fails if this user cannot.
+/// Fails if this user can do neither.
 pub(super) fn require_writable(path: &Path) -> Result<(), Failure> {
     let directory = parent(path);
     let existing = if directory.exists() { directory } else { parent(directory) };

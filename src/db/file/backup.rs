@@ -50,8 +50,7 @@ pub(crate) fn backup_if(
 ) -> Result<(), OpenError> {
     require_absent(target)?;
     let not_writable = |error| not_writable(target, &error);
-    // The path is absolute, because SQLite does not treat some relative names, such as `:memory:`, as names
-    // of files.
+    // The path is absolute, because SQLite does not treat some relative names, such as `:memory:`, as names of files.
     let absolute = &resolve(target);
     let partial = Partial::begin(absolute, PARTIAL, Busy::Refuse).map_err(not_writable)?;
     copy(path, &partial, Some(interrupt))
@@ -85,7 +84,7 @@ pub(crate) fn remove_partial(target: &Path) {
     let Ok(partial) = Partial::begin(&resolve(target), PARTIAL, Busy::Refuse) else { return };
     // A process that is killed while it copies a file also leaves SQLite's rollback journal beside the copy.
     let _ = std::fs::remove_file(beside(partial.path(), "-journal"));
-    // A partial file that is dropped before it is finished is removed.
+    // Dropping `partial` without `finish` removes the file.
 }
 
 /// Returns the name of the target of a partial file; `None` if the name is not that of a partial file.
@@ -107,7 +106,7 @@ pub fn write_manifest(target: &Path, manifest: &[u8]) -> Result<(), OpenError> {
     write_companion(&path, manifest).map_err(|error| OpenError::NotWritable { path, why: error.to_string() })
 }
 
-/// Writes a file beside a copy under a partial name, and then gives it its name. Replaces an earlier file.
+/// Writes a file beside a copy under a partial name, and then gives the file its final name. Replaces an earlier file.
 pub(crate) fn write_companion(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let partial = Partial::begin(path, PARTIAL, Busy::Refuse)?;
     std::io::Write::write_all(&mut partial.file(), content)?;

@@ -38,9 +38,9 @@ pub enum Older {
     Refuse,
 }
 
-/// An exclusive lock on `FILE.lock`, so that no second service uses the database file. A command during which no
-/// service may run also takes it. The lock is not on the database file itself, because closing a handle to that file
-/// would drop SQLite's locks.
+/// An exclusive lock on `FILE.lock`, which prevents a second service from using the database file. A command that must
+/// not run beside a service also takes the lock. The lock is not on the database file itself, because closing a handle
+/// to that file would drop SQLite's locks.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "held, never read")] File);
 

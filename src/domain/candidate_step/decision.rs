@@ -78,8 +78,8 @@ pub struct Decision {
     pub seats: Seats,
     /// The role step of the candidate's current step after the decision, if the application is then in progress.
     pub at_role_step: Option<RoleStepId>,
-    /// The time at which the candidate originally reached that step, if the decision returns them to it. `None` if they
-    /// reach the step now.
+    /// The time at which the candidate originally reached the current step, if the decision returns them to it. `None`
+    /// if they reach the step now.
     pub back_since: Option<Timestamp>,
     /// The day until which the application is put aside after the decision. Every decision except an undo removes the
     /// later mark.

@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn the_time_of_an_earlier_validation_does_not_change() {
+    fn a_move_does_not_change_the_time_of_an_earlier_validation() {
         let decision = move_to(&facts(&[Validated, InProgress, Pending, Pending], 3), &input(), NOW).unwrap();
         assert_eq!(decision.steps.iter().map(|step| step.order).collect::<Vec<_>>(), [2, 3, 4]);
         assert_eq!(decision.steps[0].validated_at, Some(NOW));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_move_does_not_depend_on_the_role() {
+    fn a_move_does_not_depend_on_the_status_of_the_role() {
         for status in [RoleStatus::Draft, RoleStatus::Filled, RoleStatus::Closed] {
             let seats = Seats { status, positions: 1, hired: 1 };
             let facts = StepFacts { seats, ..facts(&[InProgress, Pending], 1) };

@@ -10,14 +10,14 @@ words! {
         RejectedByOrganization = "rejected_by_organization",
         /// The candidate decided.
         RejectedByCandidate = "rejected_by_candidate",
-        /// Neither of them decided, or the party is unknown.
+        /// Neither the organization nor the candidate decided, or the party is unknown.
         Other = "other",
     }
 }
 
 words! {
-    /// The reason why an application ended. The order never changes: the position of one of the first
-    /// [`OutcomeReason::KEYS`] reasons is its keyboard shortcut.
+    /// The reason why an application ended. The order never changes, because the keyboard shortcut of each of the first
+    /// [`OutcomeReason::KEYS`] reasons is its position.
     OutcomeReason {
         /// The candidate lacks skills that the role needs.
         LackingSkills = "lacking_skills",

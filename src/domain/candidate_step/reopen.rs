@@ -82,7 +82,8 @@ fn require_rejected(facts: &StepFacts) -> Result<(), Refusal> {
     }
 }
 
-/// Sets the later steps to pending, because the hire that validated or skipped them was reversed. Rejected steps stay rejected.
+/// Sets the later steps to pending, because the hire that validated or skipped them was reversed. Rejected steps stay
+/// rejected.
 fn reset_to_pending(later: &mut [CandidateStep]) {
     for step in later.iter_mut().filter(|step| step.status != StepStatus::Rejected) {
         step.return_to(StepStatus::Pending, None);

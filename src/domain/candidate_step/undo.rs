@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn an_application_in_another_state_is_left_as_it_is() {
+    fn a_decision_is_not_undone_if_the_application_has_changed_since() {
         let before = facts(&[Validated, InProgress, Pending], 2);
         let (after, act) = moved(&before, Some("ingrid"));
         let act = [act];

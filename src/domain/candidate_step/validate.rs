@@ -25,8 +25,8 @@ const NOTHING_LEFT: Refusal =
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the candidate was erased, the application has ended, or
-/// the candidate is not at the step; `conflict` if the step is the final one or no pending step follows, so that only a
-/// hire is possible.
+/// the candidate is not at the step; `conflict` if the step is the final one or no pending step follows, because then
+/// only a hire is possible.
 pub fn validate(facts: &StepFacts, input: &ValidateInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     facts.require_in_progress()?;

@@ -17,8 +17,8 @@ use crate::domain::words::words;
 pub const LIFETIME: Duration = Duration::from_secs(5 * 60);
 
 /// The rate at which one IPv4 address or one IPv6 /64 gets challenges before a sign-in: enough for the sign-in pages of
-/// a large office in the morning. Such a network has at most 360 valid challenges: the 60 of a full bucket, and 300
-/// from the refills of 5 minutes.
+/// a large office in the morning. Each address or /64 has at most 360 valid challenges: the 60 of a full bucket, and
+/// 300 from the refills of 5 minutes.
 pub const STRANGERS_RATE: RatePolicy = RatePolicy { per_minute: 60 };
 
 words! {

@@ -169,8 +169,8 @@ impl ApplicationState {
         }
     }
 
-    /// Moves the candidate to a step. The steps that this changes depend on this state, and can differ from the steps
-    /// that the move by staff changed.
+    /// Moves the candidate to a step. The changed steps depend on this state, and can differ from the steps that the
+    /// move by staff changed.
     fn move_to(&mut self, index: usize, at: Timestamp) {
         let before: Vec<StepStatus> = self.steps.iter().map(|step| step.status).collect();
         let after = statuses_after_move(&before, index).unwrap_or(before);

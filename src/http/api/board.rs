@@ -48,7 +48,7 @@ struct BoardInput {
 type BoardCursor = (i64, ApplicationId);
 
 /// # Errors
-/// `validation_error` for invalid parameters, all of which it names, or for a `cursor` without its `stepId`;
+/// `validation_error` for invalid parameters (the error names all of them), or for a `cursor` without its `stepId`;
 /// `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
     let (step, page) = Refusal::both(request.query("stepId"), PageRequest::parse(request, 2))?;

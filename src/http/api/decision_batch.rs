@@ -131,8 +131,8 @@ fn decode_items(fields: &mut BodyFields) -> Vec<BatchItem> {
 ///
 /// # Errors
 /// `not_found` if the role does not exist or the caller may not see it, or if the role does not have the step of a
-/// move; `forbidden` for a plain member; `validation_error` for a due day that is not after today, or is more than
-/// 365 days away.
+/// move; `forbidden` for a plain member; `validation_error` for a due day that is not after today, or is more than 365
+/// days away.
 fn decide(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &DecideInput) -> Result<Reply, Error> {
     let (organization_id, roles) = visible::role(tx, caller, &input.role)?;
     roles.require_manager()?;
@@ -172,7 +172,7 @@ fn decode_undo(_: &Ctx, request: &Request) -> Result<UndoInput, Error> {
 ///
 /// # Errors
 /// `not_found` if the role or the batch does not exist, or the caller may not see it; `forbidden` for a plain member,
-/// and for a user other than the one who decided; `conflict` if the batch was undone, or after 10 minutes.
+/// and for a user who did not make the decisions; `conflict` if the batch was undone, or after 10 minutes.
 fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &UndoInput) -> Result<Reply, Error> {
     let (organization_id, roles) = visible::role(tx, caller, &input.role)?;
     let role = BatchRole { organization_id: &organization_id, id: &input.role };
@@ -199,8 +199,8 @@ pub(in crate::http) fn log_failures(ctx: &Ctx, batch: &DecidedBatch) {
 }
 
 /// Builds the answer. It contains no personal data of candidates, but the idempotency key and the digest of the request
-/// might. If the request concerns a single candidate, the key and the digest are erased with that candidate. If it
-/// concerns several candidates, no erasure removes the key or the digest.
+/// might. If the request concerns a single candidate, the key and the digest are erased with that candidate. If the
+/// request concerns several candidates, no erasure removes the key or the digest.
 fn reply(batch: &DecidedBatch, undo_until: Option<String>, items: Vec<WireItem<'_>>, is_dry_run: bool) -> Reply {
     let done = batch.items.iter().filter(|item| matches!(item.outcome, ItemOutcome::Done)).count();
     let reply = Reply::json(&WireBatch {

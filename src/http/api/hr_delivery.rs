@@ -1,7 +1,7 @@
 //! `/api/admin/hr-deliveries`: lets admins list, read and retry deliveries to HR systems.
 //!
 //! Each endpoint writes, because it first creates the deliveries for new decisions. A caller who has received the
-//! answer to a hire therefore finds the delivery for that hire, if the organization then had an HR integration.
+//! answer to a hire therefore finds the delivery for that hire, if the organization had an HR integration at that time.
 
 use hyper::Method;
 use serde::Serialize;

@@ -54,8 +54,8 @@ struct IntegrationPutInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for invalid fields, all of which it names, or for
-/// `secret` together with `rotateSecret`; `not_found` if the path has no valid id.
+/// `bad_request` if the body is not a JSON object; `validation_error` for invalid fields (the error names all of them),
+/// or for `secret` together with `rotateSecret`; `not_found` if the path has no valid id.
 fn decode_put(_: &Ctx, request: &Request) -> Result<IntegrationPutInput, Error> {
     let mut fields = request.object()?;
     let must_be =

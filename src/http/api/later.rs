@@ -141,7 +141,7 @@ fn decode_put(ctx: &Ctx, request: &Request) -> Result<(ApplicationId, LaterInput
     Ok((decode_id(ctx, request)?, input))
 }
 
-/// Decodes the due day: `days` from today, or the day `dueOn`.
+/// Decodes the due day: a number of `days` from today, or the day in `dueOn`.
 pub(super) fn due(fields: &mut BodyFields) -> Option<LaterInput> {
     let has_both = fields.has("days") && fields.has("dueOn");
     if has_both || !fields.has("days") && !fields.has("dueOn") {

@@ -132,8 +132,8 @@ fn reorder(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &StepOrderInput) -
 /// The step that a path names.
 struct StepPath {
     role: RoleTarget,
-    /// `None` if the text is not a valid id. [`StepPath::load`] refuses an invalid id, so that a plain member gets a 403
-    /// and not a 404.
+    /// `None` if the text is not a valid id. [`StepPath::load`] refuses an invalid id, so that a plain member gets a
+    /// 403 and not a 404.
     step: Option<RoleStepId>,
 }
 

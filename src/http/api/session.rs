@@ -185,8 +185,8 @@ pub(in crate::http) fn check_password(
 }
 
 /// Checks the code of an authenticator app, or a recovery code. Wrong codes are throttled together with wrong
-/// passwords. This function does not mark the code as used. `device` is the digest of the session cookie
-/// that the browser has or receives.
+/// passwords. This function does not mark the code as used. `device` is the digest of the session cookie that the
+/// browser has or receives.
 ///
 /// # Errors
 /// `rate_limited` after too many failures; `unauthorized` for a wrong code.

@@ -22,7 +22,8 @@ struct ProblemPage<'a> {
 }
 
 impl<'a> ProblemPage<'a> {
-    /// Creates a page of the service itself, which does not name an organization. Search engines must not list the page.
+    /// Creates a page of the service itself, which does not name an organization. Search engines must not list the
+    /// page.
     fn new(texts: &'static Texts, title: &str, paragraphs: &'a [String]) -> Self {
         let frame =
             Frame { texts, title: title.to_owned(), organization: None, languages: Vec::new(), is_indexed: false };

@@ -20,7 +20,7 @@ pub(in crate::http) fn escape(text: &str) -> String {
     html::escape(&without_illegal(text))
 }
 
-/// Wraps text in a `CDATA` section, which some readers of job feeds require. Splits each `]]>` in the text over two
+/// Wraps text in a `CDATA` section, which some readers of job feeds require. Splits each `]]>` in the text across two
 /// sections, because `]]>` ends a section.
 pub(in crate::http) fn cdata(text: &str) -> String {
     format!("<![CDATA[{}]]>", without_illegal(text).replace("]]>", "]]]]><![CDATA[>"))

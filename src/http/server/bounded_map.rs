@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::hash::Hash;
 use std::time::Duration;
 
-/// The maximum number of entries in a table. Fewer entries normally arrive in an hour, and a full table uses only a few
-/// megabytes of memory.
+/// The maximum number of entries in a table. Normally, fewer entries than this arrive in an hour. A full table uses
+/// only a few megabytes of memory.
 pub(super) const ENTRIES_MAX: usize = 50_000;
 
 /// The minimum number of entries that are evicted together from a full table, oldest first.

@@ -25,8 +25,8 @@ pub(in crate::http) enum Trouble {
     Unavailable,
 }
 
-/// The prefix of the fields with which a person confirms their identity. They belong to one request and are not carried
-/// to another one.
+/// The prefix of the fields with which a person confirms their identity. These fields belong to one request and are not
+/// carried to another one.
 pub(in crate::http) const CONFIRMATION_PREFIX: &str = "confirmation.";
 
 /// A submitted form.

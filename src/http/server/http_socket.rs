@@ -35,8 +35,8 @@ pub(super) struct ResponseProgress {
 }
 
 impl ResponseProgress {
-    /// Records that hyper has passed a request to the service. Until hyper has sent the
-    /// whole response, everything that it writes belongs to a response of the service.
+    /// Records that hyper has passed a request to the service. Until hyper has sent the whole response, everything that
+    /// it writes belongs to a response of the service.
     pub(super) fn begin(&self) {
         self.open.fetch_add(1, Ordering::Relaxed);
         self.is_unflushed.store(true, Ordering::Relaxed);

@@ -164,7 +164,7 @@ impl Request {
         user_agent(&self.headers)
     }
 
-    /// Returns the facts about the request that the sign-in page needs, without the fields of a form.
+    /// Returns the facts about the request that a problem page needs, without the fields of a form.
     pub(super) fn to_staff_request(&self) -> StaffRequest {
         let query = if self.query.is_empty() { String::new() } else { format!("?{}", self.query) };
         StaffRequest {

@@ -73,7 +73,7 @@ pub struct Route {
     pub access: AccessRule,
     /// Whether a user who must have a second factor needs it before using the route.
     pub requires_second_factor: bool,
-    /// Whether a request is a use of its session. Otherwise, the request does not keep the session alive.
+    /// Whether a request counts as a use of its session. If not, the request does not keep the session alive.
     pub uses_session: bool,
     pub work: Work,
     pub accepts_body: bool,

@@ -27,8 +27,8 @@ const METRICS_CONNECTIONS_MAX: usize = 16;
 const REDIRECT_CONNECTIONS_MAX: usize = 4_096;
 const CLIENT_REDIRECT_CONNECTIONS_MAX: usize = 256;
 
-/// The answer while there is no certificate yet, and the seconds after which clients should try again. An order takes
-/// less.
+/// The answer while there is no certificate yet, and the seconds after which clients should try again. An order usually
+/// takes less time.
 const NO_CERTIFICATE: &str = "the service is waiting for its first certificate; try again in a minute";
 const NO_CERTIFICATE_RETRY_S: u64 = 60;
 

@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_throttles_a_64_after_5_failures_a_56_after_10_and_a_48_after_20() {
+    fn an_account_is_throttled_for_a_64_after_5_failures_for_a_56_after_10_and_for_a_48_after_20() {
         let throttle = SignInThrottle::default();
         assert_eq!(fail(&throttle, "2001:db8::1", 9), 5);
         assert_eq!(fail(&throttle, "2001:db8::2", 1), 0);

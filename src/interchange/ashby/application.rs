@@ -53,9 +53,9 @@ fn read_application(item: &mut Item) -> Option<Application> {
     })
 }
 
-/// Reads the stage that an application is at, or at which the application ended. An archived or hired application is at
-/// a stage of the type `Archived` or `Hired`, which is not a step. Only the history of such an application, which
-/// `application.info` returns, shows the step.
+/// Reads the stage that an application is at, or the stage at which the application ended. An archived or hired
+/// application is at a stage of the type `Archived` or `Hired`, which is not a step. Only the application's history,
+/// which `application.info` returns, shows the step.
 fn last_step(item: &mut Item) -> Option<CurrentStage> {
     item.get("currentInterviewStage")?;
     let id = item.id("currentInterviewStage.id", "is missing");

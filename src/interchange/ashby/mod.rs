@@ -2,7 +2,7 @@
 //! `interviewStage.list`, `archiveReason.list` and `offer.list`. The members follow Ashby's OpenAPI description
 //! (version 1.0.0).
 //!
-//! `interviewStage.list` returns the stages of one interview plan. Save its response for each plan as another page.
+//! `interviewStage.list` returns the stages of one interview plan. Save the response for each plan as a separate page.
 
 mod application;
 mod job;

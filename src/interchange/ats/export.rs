@@ -32,8 +32,8 @@ pub struct System {
     pub(in crate::interchange) has_column_names: bool,
     /// The resources of an export. Empty for a system whose export is not JSON.
     pub(in crate::interchange) resources: &'static [Resource],
-    /// The member of a response that contains the array of items. In exports of systems without such a member, the
-    /// member has the name of the resource, or the file consists of the array.
+    /// The member of every response that contains the array of items. `None` if that member has the name of the
+    /// resource, or if a response consists of the array.
     pub(in crate::interchange) envelope: Option<&'static str>,
     /// Other members of a response, which contain no items.
     pub(in crate::interchange) paging: &'static [&'static str],
@@ -165,7 +165,7 @@ impl Export {
     /// Completes the export after its last file.
     ///
     /// # Errors
-    /// Returns a sentence that names the missing files.
+    /// A sentence that names the missing files.
     pub fn complete(&mut self) -> Result<(), String> {
         (self.system.complete)(self)
     }

@@ -174,14 +174,15 @@ impl Item {
         self.plain(path, text.filter(|text| !text.is_empty()))
     }
 
-    /// Reads and trims an optional string of any length and with line breaks. Returns `None` if the string is blank.
+    /// Reads and trims an optional string of any length, with or without line breaks. Returns `None` if the string is
+    /// blank.
     pub(in crate::interchange) fn free_text(&mut self, path: &str) -> Option<String> {
         let text = self.optional(path, "a string", |value| value.as_str().map(|text| text.trim().to_owned()));
         text.filter(|text| !text.is_empty())
     }
 
     /// Returns the first valid address among these members. A member is a string, an object with a `value`, or an array
-    /// of both. An invalid address is treated as missing, because the person may have another address.
+    /// of strings and objects. An invalid address is treated as missing, because the person may have another address.
     pub(in crate::interchange) fn email(&self, paths: &[&str]) -> Option<Email> {
         let address = |value: &Value| Email::parse(value.get("value").unwrap_or(value).as_str()?);
         paths.iter().find_map(|path| match self.get(path)? {

@@ -25,7 +25,8 @@ pub(super) fn stage_order(id: &str) -> (usize, &str) {
     (id.len(), id)
 }
 
-/// The difference between the priorities of one list and the next, so that the stages of the first list come first.
+/// The distance between the priorities of one list and those of the next. It makes the stages of the first list come
+/// first.
 const PLAN_PRIORITIES: i64 = 1_000_000;
 
 /// The stages of an export, by the jobs that have them.

@@ -178,7 +178,7 @@ impl Tables {
         if name.is_none() && row.is_valid() {
             row.fault("title is missing".to_owned());
         }
-        // The configuration of OpenCATS can add statuses. A role whose status has an unknown meaning is a draft.
+        // The configuration of OpenCATS can add statuses. A job with an unknown status becomes a draft.
         let status = match row.get("status") {
             Some("Active" | "On Hold" | "OnHold" | "Full") => JobStatus::Open,
             Some("Closed" | "Canceled") => JobStatus::Closed,

@@ -1,5 +1,5 @@
 //! Imports an OpenCATS database: the SQL dump inside the backup that OpenCATS makes (`database`), or a dump by
-//! `mysqldump`. The CSV export of OpenCATS has no job orders, so it is a table for `csv`.
+//! `mysqldump`. The CSV export of OpenCATS has no job orders, so it is imported as a table of candidates (`csv`).
 //!
 //! `sql` splits a dump into rows, and `row` reads the columns of one row. The tables and columns follow the schema in
 //! the source code of OpenCATS.

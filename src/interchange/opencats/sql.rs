@@ -84,7 +84,7 @@ impl Parser<'_> {
     }
 
     /// Skips white space and comments. Also skips the content of a comment for certain versions (`/*!40101 … */`),
-    /// because such comments in dumps contain no rows, and no definitions of the tables that are read.
+    /// because dumps have neither rows nor definitions of the needed tables in these comments.
     fn skip_space_and_comments(&mut self) -> Result<(), String> {
         loop {
             let spaces = self.rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn unclosed_text_and_rows_are_reported_with_their_line() {
+    fn unclosed_text_and_malformed_rows_are_reported_with_their_line() {
         for (dump, sentence) in [
             ("\ninsert into `t` VALUES ('a", "line 2: the string is never closed"),
             ("CREATE TABLE `t", "line 1: the name is never closed"),
@@ -306,7 +306,7 @@ mod tests {
         }
 
         #[test]
-        fn any_bytes_parse_without_a_panic(
+        fn any_sequence_of_tokens_parses_without_a_panic(
             pieces in prop::collection::vec(prop::sample::select(vec![
                 "insert into `t` VALUES ", "CREATE TABLE `t` ", "(", ")", ",", ";", "'", "\\", "`", "\"", "/*", "*/", "--", " ",
                 "\n", "NULL", "1", "é", "-", "#",

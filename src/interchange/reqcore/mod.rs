@@ -3,7 +3,7 @@
 //!
 //! Two sources have the same members: the responses of `GET /api/jobs`, `/api/candidates`, `/api/applications`,
 //! `/api/jobs/:id/stages` and `/api/documents`; and the rows of the tables `job`, `candidate`, `application`,
-//! `pipeline_stage` and `document` of its PostgreSQL database as JSON, whose names are in snake case. In the first
+//! `pipeline_stage` and `document` of Reqcore's PostgreSQL database, as JSON with names in snake case. In the first
 //! versions, an application has one of six fixed statuses; in later versions, it refers to a stage of its job.
 
 use serde_json::Value;

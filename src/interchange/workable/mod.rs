@@ -1,6 +1,6 @@
 //! Imports saved responses from Workable's API (v3), namely those of `GET /jobs`, `GET /candidates` and `GET /stages`.
 //! A candidate of Workable belongs to one job, so it becomes a candidate and an application. The responses for a single
-//! candidate or job have more members. Their items can be in the same arrays.
+//! candidate or job have more members. Items from these responses can be in the same arrays.
 //!
 //! The members follow Workable's API reference.
 
@@ -54,7 +54,7 @@ fn read_job(item: &mut Item) -> Option<Job> {
     let must_be = "one of draft, published, closed, archived";
     let status = item.required("state", must_be, "is missing", |state| match state.as_str()? {
         "draft" => Some(JobStatus::Draft),
-        // A closed job is used internally or confidentially.
+        // In Workable, a closed job is internal or confidential, but has not ended.
         "published" | "closed" => Some(JobStatus::Open),
         "archived" => Some(JobStatus::Closed),
         _ => None,
@@ -99,7 +99,7 @@ fn stage(export: &mut Export, item: &mut Item) {
     };
     let meaning = if kind.as_deref() == Some("hired") { StageMeaning::Hired } else { StageMeaning::Step };
     if let (Some(id), Some(name), true) = (item.own_id(), name, item.is_valid()) {
-        // Roles need the stage of sourced candidates only if somebody is at it.
+        // A role needs the stage of sourced candidates only if one of its candidates is at this stage.
         let is_active = kind.as_deref() != Some("sourced");
         let priority = priority.unwrap_or(i64::MAX);
         export.stages.push(Stage { id, owner: StageOwner::AllJobs, name, priority, is_active, step_type, meaning });

@@ -1,9 +1,9 @@
 //! The acts in an organization after an activity row. Open pages of the staff console request them every few seconds.
 //!
-//! If there are no such acts, an answer costs one search of the activity. Otherwise, it costs at most three searches.
-//! The last search reads at most [`SCANNED_MAX`] + 1 activity rows with their users. Unlike
-//! [`role_changes`](super::role_changes), the rows include every act in the organization, for example an erasure, which
-//! names no role.
+//! If no acts follow the row, an answer costs one search of the activity. Otherwise, it costs at most three searches.
+//! The last search reads at most [`SCANNED_MAX`] + 1 activity rows with their users. Unlike the changes in
+//! [`role_changes`](super::role_changes), these changes include every act in the organization, for example an erasure,
+//! which names no role.
 
 use super::page::number;
 use super::role_changes::author;
@@ -48,7 +48,7 @@ pub fn newest(tx: &Tx<'_>, organization: &OrganizationId) -> Result<String, Erro
     Ok(id.unwrap_or_else(|| organization.to_string()))
 }
 
-/// Returns the acts after the row that the cursor names, or `None` if the organization has no such row.
+/// Returns the acts after the row that the cursor names, or `None` if the cursor names no row of the organization.
 pub fn since(tx: &Tx<'_>, organization: &OrganizationId, cursor: &str) -> Result<Option<OrganizationChanges>, Error> {
     if newest(tx, organization)? == cursor {
         return Ok(Some(OrganizationChanges { changes: Vec::new(), cursor: cursor.to_owned(), has_more: false }));

@@ -41,7 +41,7 @@ pub struct ApplicationChange {
 
 /// Returns the changes after the row that the cursor names. Without a cursor, there are no changes, only the current
 /// cursor. The result leaves out acts on the role itself, acts that only read, and acts on erased candidates, so it can
-/// have fewer changes than scanned rows. Returns `None` if the organization has no such row.
+/// have fewer changes than scanned rows. Returns `None` if the cursor names no row of the organization.
 ///
 /// A cursor is the id of an activity row or, for the beginning, the id of the role.
 pub fn since(

@@ -152,7 +152,7 @@ pub struct Application {
     pub candidate_id: CandidateId,
     pub role_id: RoleId,
     pub role_name: String,
-    /// The time of the last change, except to the later mark.
+    /// The time of the last change. A change to the later mark alone does not count.
     pub updated_at: Timestamp,
     /// `None` if the application has ended, or was imported after it had passed every step.
     pub current: Option<CurrentStep>,

@@ -6,7 +6,8 @@ use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::attachment::AttachmentDigest;
 
-/// Describes at most `findings_max` complete attachments that have no digest or whose content does not match it.
+/// Describes at most `findings_max` complete attachments that have no digest, or whose digest does not match their
+/// content.
 pub(super) fn mismatches(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let sql = "SELECT number, id, sha256
                FROM documents

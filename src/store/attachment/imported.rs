@@ -57,7 +57,7 @@ impl<'w> AttachmentImport<'w> {
     /// Begins to write files. If no service is running, the transactions follow each other without a pause.
     ///
     /// # Errors
-    /// The errors of opening the file.
+    /// Fails if the database file cannot be opened.
     pub fn begin(
         path: &Path,
         world: &'w dyn World,
@@ -69,7 +69,7 @@ impl<'w> AttachmentImport<'w> {
         Ok(Self { connection, world, organization, pause })
     }
 
-    /// Stores a file. If the import is killed, the sweep deletes an unfinished file.
+    /// Stores a file. If the import is killed, the sweep deletes the unfinished file.
     ///
     /// # Errors
     /// [`Error::Full`] if the disk is full; [`Error::Unavailable`] if another process holds the write lock for too

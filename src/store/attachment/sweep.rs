@@ -106,7 +106,7 @@ impl Sweeper {
         self.queue.pop_front();
         if self.queue.is_empty() && std::mem::take(&mut self.has_swept) {
             // The pages of the file and the log still contain the deleted content, perhaps of an erased candidate, so
-            // they must be wiped. The request also causes another scan, which might find more attachments.
+            // they must be wiped. `add_work` also causes another scan, which might find more attachments.
             self.erasures.add_work();
         }
         let has_succeeded = self.queue.is_empty() && !self.has_failed;

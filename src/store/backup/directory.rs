@@ -1,6 +1,6 @@
-//! The directory of scheduled backups: which of its files are backups of this service, and the deletion of such files.
-//! Apart from its backups, the service deletes or replaces only the remains of killed backups and deletions, and the
-//! previous copy that failed its check.
+//! The directory of scheduled backups. This module finds the backups of this service there, and deletes them. Apart
+//! from its backups, the service deletes or replaces only the remains of killed backups and deletions, and the previous
+//! copy that failed its check.
 
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -21,7 +21,7 @@ const MANIFEST: &str = ".manifest";
 /// The maximum number of names that are tried for a new backup, one for each second.
 const NAMES_MAX: u32 = 1_000;
 
-/// A scheduled backup whose size agrees with its manifest. The service checked the backup when it made it.
+/// A scheduled backup whose size agrees with its manifest. The service checked the copy before it became a backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Found {
     /// The time in the backup's name.

@@ -15,7 +15,7 @@ use crate::world::World;
 /// before the next nightly backup.
 const DEADLINE: Duration = Duration::from_secs(6 * 3_600);
 
-/// The interval at which the end of the command is polled.
+/// The interval at which the service checks whether the command has ended.
 const POLL: Duration = Duration::from_millis(20);
 
 /// The number of polls that a command may take to end after SIGTERM, before it gets SIGKILL: a second.
@@ -37,7 +37,7 @@ pub(super) fn run(command: &Path, backup: &Path, world: &dyn World, interrupt: &
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(status)) => return Err(failure(status)),
             Ok(None) => {}
-            Err(error) => return Err(format!("its end cannot be read: {error}")),
+            Err(error) => return Err(format!("its exit status cannot be read: {error}")),
         }
         if interrupt.is_set() {
             end(&mut child);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_that_hangs_is_ended_at_its_deadline_with_its_children() {
+    fn a_hook_that_hangs_is_ended_at_its_deadline() {
         let fixture = Fixture::new();
         let outcome = fixture.run_until("sleep 1000 & wait", || fixture.world.pass(DEADLINE));
         assert_eq!(outcome, Err("it was ended after 6 hours".to_owned()));

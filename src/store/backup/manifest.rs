@@ -1,6 +1,6 @@
 //! The manifest of a backup: a JSON document beside it. `appliance backup` writes the facts that a person needs. The
-//! manifest of a scheduled backup also shows that the service made and checked the backup. A backup without such a
-//! manifest does not count, and the service never deletes it.
+//! manifest of a scheduled backup also shows that the service made and checked the backup. A backup without this proof
+//! does not count as a scheduled backup, and the service never deletes it.
 
 use std::path::Path;
 

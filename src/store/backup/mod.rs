@@ -280,13 +280,13 @@ impl Job {
     /// probably has the same findings, so another copy would have them too, and a copy with findings is better than
     /// none. The copy never has the name of a backup, so it does not count and makes no sound backup surplus.
     fn set_aside(&self, directory: &Directory, partial: &Path, finding: &str, count: usize) -> String {
-        let kept = complete_lines(&self.parts.path).and_then(|list| directory.set_aside(partial, list.as_deref()));
-        let place = match kept {
+        let saved = complete_lines(&self.parts.path).and_then(|list| directory.set_aside(partial, list.as_deref()));
+        let result = match saved {
             Ok(aside) => format!("the copy is {} and does not count", aside.display()),
             Err(error) => format!("the copy could not be saved: {error}"),
         };
         let noun = if count == 1 { "finding" } else { "findings" };
-        format!("`appliance check` reports {count} {noun}; the first is: {finding}; {place}")
+        format!("`appliance check` reports {count} {noun}; the first is: {finding}; {result}")
     }
 
     /// Checks that a backup leaves the required free space on its disk.

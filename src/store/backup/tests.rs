@@ -310,7 +310,8 @@ fn an_unsound_file_is_copied_but_the_copy_does_not_count() {
     assert_eq!(fixture.backups().len(), 3);
 }
 
-/// A directory in the place of `jobs-unsound.db` shows which name the copy has before it gets this one.
+/// A directory named `jobs-unsound.db` makes the renaming of the copy fail. Even then, the copy must not have the name
+/// of a backup.
 #[test]
 fn an_unsound_copy_never_has_the_name_of_a_backup() {
     let mut fixture = Fixture::new();

@@ -21,7 +21,7 @@ pub struct BoardCard {
     pub candidate_name: String,
     /// The time at which the candidate reached the step.
     pub since: Timestamp,
-    /// Whether the candidate attached a file to the application.
+    /// Whether the signup of the application has an attachment, or an import added one to the application.
     pub has_attachment: bool,
     /// The day until which staff put the application aside. The day can be in the past.
     pub later_due_on: Option<DueDay>,
@@ -65,9 +65,9 @@ pub fn card(
     Ok(cards.pop())
 }
 
-// Outer joins read the attachments and the other roles. A subquery for each application would take longer, because SQLite
-// opens its indexes again each time. An application with several attachments or other roles has several rows, one after
-// the other.
+// Outer joins read the attachments and the other roles. A subquery for each application would take longer, because
+// SQLite opens its indexes again each time. An application with several attachments or other roles has several rows,
+// one after the other.
 macro_rules! select_cards {
     ($condition:literal) => {
         concat!(

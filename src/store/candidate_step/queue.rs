@@ -1,5 +1,5 @@
-//! The queue in which staff review the applications at a step, one after the other. The queue offers applications that
-//! were at the step when it began. An application stays in it after a decision.
+//! The queue in which staff review the applications at a step, one after the other. A queue offers the applications
+//! that were at the step when the queue began. An application stays in the queue after a decision.
 
 use jiff::civil::Date;
 
@@ -52,8 +52,8 @@ pub struct QueueDecision {
 /// organization adds while somebody reviews one queue.
 const ACTIVITY_ROWS_MAX: i64 = 5_000;
 
-/// Returns the applications of a queue that began at `begun`, oldest application first. Applications that staff put
-/// aside until after `today` are not in it, unless staff put them aside after the queue began.
+/// Returns the applications of a queue that began at `begun`, oldest application first. Leaves out applications that
+/// staff put aside until after `today`, unless staff put them aside after the queue began.
 pub fn queue(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -156,7 +156,8 @@ fn decided(row: &Row<'_>) -> Result<Option<QueueEntry>, Error> {
     Ok(was_here.then_some(QueueEntry { decision: Some(decision), ..entry }))
 }
 
-/// Returns whether the step was the candidate's step, among the steps that a decision changed.
+/// Returns whether the candidate was at the step before a decision. `before` contains the steps that the decision
+/// changed, in their state before the decision.
 fn is_first_open(before: &[super::activity_detail::RecordedStep], step: &str) -> bool {
     let in_progress = before.iter().find(|recorded| recorded.status == "in_progress");
     in_progress.or(before.first()).is_some_and(|recorded| recorded.id == step)

@@ -97,11 +97,12 @@ pub fn decide(
     Ok(DecidedBatch { id: Some(new.id), items })
 }
 
-/// Undoes each decision of the batch that nothing has followed. Check that the caller may manage the role before
-/// calling this function.
+/// Undoes each decision of the batch that is still the last act on its application. Check that the caller may manage
+/// the role before calling this function.
 ///
 /// # Errors
-/// `conflict` if the batch was undone, or after 10 minutes; `forbidden` for any user except the one who decided.
+/// `conflict` if the batch was already undone, or is at least 10 minutes old; `forbidden` for any user except the one
+/// who decided.
 pub fn undo(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -118,7 +119,7 @@ pub fn undo(
 /// Does the same as [`undo`], but saves nothing.
 ///
 /// # Errors
-/// As [`undo`].
+/// The errors of [`undo`].
 pub fn preview_undo(tx: &Tx<'_>, who: &Principal, role: BatchRole<'_>, batch: &Batch) -> Result<DecidedBatch, Error> {
     Ok(DecidedBatch { id: Some(batch.id.clone()), items: run_undo(tx, who, role, batch, |_| Ok(()))? })
 }
@@ -193,7 +194,7 @@ fn save(tx: &Tx<'_>, who: &Principal, plan: &Plan, stamp: &Stamp) -> Result<bool
 /// Does the same as [`decide`], but saves nothing.
 ///
 /// # Errors
-/// As [`decide`].
+/// The errors of [`decide`].
 pub fn preview(
     tx: &Tx<'_>,
     world: &dyn World,

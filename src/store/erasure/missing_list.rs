@@ -30,8 +30,8 @@ pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenErr
 
 /// Returns a line for each erased candidate in the file. If the activity names no user who erased the candidate, the
 /// line has the word `own`, so that a repeated erasure does not delete the signups of other people under the same
-/// address. This is the case if the candidate asked for the erasure, if retention erased the candidate, if a start
-/// repeated the erasure, or if an import added the erased record.
+/// address. The activity names no user if the candidate asked for the erasure, if retention erased the candidate, if a
+/// start repeated the erasure, or if an import added the erased record.
 fn recorded_erasures(tx: &Tx<'_>) -> Result<Vec<ListLine>, Error> {
     let sql = "SELECT c.id, EXISTS (
                  SELECT 1 FROM activities a

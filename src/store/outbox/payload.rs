@@ -43,8 +43,8 @@ pub(super) struct PersonFacts {
     pub(super) email: String,
 }
 
-/// Returns the message for a decision. The message for a reversal contains the dates and the position id of the reversed
-/// hire, and the reason for the rejection as the note.
+/// Returns the message for a decision. The message for a reversal contains the dates and the position id of the
+/// reversed hire, and the reason for the rejection as the note.
 ///
 /// # Errors
 /// [`Error::Defect`] if the detail of the activity row cannot be read.

@@ -134,8 +134,9 @@ fn second_factors(tx: &Tx<'_>) -> Result<(), Error> {
     Ok(())
 }
 
-/// An organization that is disabled in the file or in the copy becomes disabled. The same applies to the requirement of
-/// second factors. A replaced secret of an HR integration must not sign messages again.
+/// An organization that is disabled in the file or in the copy becomes disabled. An organization that requires second
+/// factors in the file or in the copy requires them afterwards. A replaced secret of an HR integration must not sign
+/// messages again.
 fn organizations(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
     let sql = "UPDATE main.organizations
                SET enabled = min(organizations.enabled, r.enabled),

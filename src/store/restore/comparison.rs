@@ -11,7 +11,7 @@ pub enum Lineage {
     Earlier,
     /// The copy is a later state of the file.
     Later,
-    /// The activity of neither contains the newest activity of the other, for example after another restore.
+    /// The copy and the file each have activity that the other lacks, for example after another restore.
     Other,
 }
 

@@ -73,13 +73,13 @@ impl From<Error> for Refused {
 }
 
 impl Restore {
-    /// Copies the backup to the directory of the file, gives it the access of the file, and checks it. Does not change
-    /// the file. If this value is dropped, the new copy is removed.
+    /// Copies the backup to the directory of the file, gives the new copy the access of the file, and checks it. Does
+    /// not change the file. If this value is dropped, the new copy is removed.
     ///
     /// # Errors
-    /// [`OpenError::Held`] if another process, such as a service, holds the lock of the file; [`Refused::SameFile`];
-    /// [`OpenError::Foreign`] or [`OpenError::Exposed`] if the file belongs to another program or is open to other
-    /// users; [`Refused::Unsound`] if the copy has findings.
+    /// [`OpenError::Held`] if another process, such as a service, holds the lock of the file; [`Refused::SameFile`] if
+    /// the backup is the file itself; [`OpenError::Foreign`] or [`OpenError::Exposed`] if the file belongs to another
+    /// program or is open to other users; [`Refused::Unsound`] if the new copy has findings.
     pub fn prepare(path: &Path, copy: &Path, revokes_keys: bool, world: &dyn World) -> Result<Self, Refused> {
         let path = file::resolve(path);
         let lock = file::Lock::take(&path)?;
@@ -140,7 +140,7 @@ fn adopt_access(new: &Path, old: &Path, world: &dyn World) -> Result<Known, Stri
     let is_intact = pages::require_intact(old).is_ok();
     let adopted = act_beside(new, old, world, |tx| {
         let lineage = comparison::lineage(tx)?;
-        // Only an intact file that continued from the copy shows all sessions that have ended.
+        // A file that is damaged or has a history of its own might not show all sessions that have ended.
         let ends_sessions = !is_intact || lineage == Lineage::Other;
         let withdrawn = match lineage {
             Lineage::Later if ends_sessions => {

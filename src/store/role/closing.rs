@@ -2,8 +2,8 @@
 //! whose closing date is today or earlier in UTC. It closes those roles whose date has passed in their organization's
 //! time zone. Signups are refused from the end of the day, even before the job has run.
 //!
-//! The job relies on the believed clock, so a clock that jumps ahead does not close roles at once. It does not wait for
-//! an hour after a start as retention does, because staff can open a closed role again.
+//! The job relies on the believed clock, so a clock that jumps ahead does not close roles at once. Unlike retention,
+//! the job does not wait for an hour after a start, because staff can open a closed role again.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -11,13 +11,13 @@ use crate::domain::timestamp::Timestamp;
 /// The applications in progress for a role, without those that staff put aside until after today.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RoleOverview {
-    /// The candidates at the first step.
+    /// The number of candidates at the first step.
     pub new: i64,
-    /// The candidates at other steps.
+    /// The number of candidates at other steps.
     pub in_review: i64,
-    /// The candidates who have been at their step since before a given time.
+    /// The number of candidates who have been at their step since before a given time.
     pub overdue: i64,
-    /// The time since which the candidate with the longest wait has been at their step.
+    /// The time at which the candidate with the longest wait reached their step.
     pub waiting_since: Option<Timestamp>,
 }
 

@@ -35,7 +35,7 @@ pub fn save_seats(tx: &Tx<'_>, role: &RoleId, before: Seats, after: Seats) -> Re
                    WHERE id = $4 AND status = $5 AND hired = $6 AND positions = $7";
         tx.run(sql, (after.hired, after.positions, now, role.as_str(), was, before.hired, before.positions))?
     } else {
-        // A role that was filled and is now closed ended when it was filled.
+        // If a filled role is closed, `ended_at` remains the time at which the role was filled.
         let sql = "UPDATE roles
                    SET status = $1, hired = $2, positions = $3, updated_at = $4,
                      ended_at = CASE WHEN $5 THEN coalesce(ended_at, $4) END

@@ -27,7 +27,7 @@ pub(in crate::store) const NEWEST: &str = "SELECT a.id
      ORDER BY a.number DESC
      LIMIT 1";
 
-/// Succeeds if the role is in a version that fulfils the condition, or if there is no condition.
+/// Succeeds if the version of the role meets the condition, or if there is no condition.
 ///
 /// # Errors
 /// `precondition_failed`, with the changes since the version that the condition names. If the role never had that

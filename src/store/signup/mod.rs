@@ -48,8 +48,8 @@ pub struct ApplicationSignups {
     /// The signup that created the application; `None` if staff or an import added the application, or if the signup
     /// was deleted.
     pub original: Option<Signup>,
-    /// The newest [`LATER_SIGNUPS_MAX`] later signups, oldest first. About the people who sent them, the service knows
-    /// only that they entered the candidate's address.
+    /// The newest [`LATER_SIGNUPS_MAX`] later signups, oldest first. The service knows only that the people who sent
+    /// them entered the candidate's address.
     pub later: Vec<Signup>,
     /// The files that imports added to the application.
     pub imported: Vec<Attachment>,

@@ -33,7 +33,7 @@ pub struct SignupInput {
 
 /// Submits a form for the role of a signup link. Creates the signup and its status page. The rule ([`decide`])
 /// determines whether a candidate and an application are created too. Before calling this function, check that the link
-/// leads to the form and that no page has this digest.
+/// leads to the form and that no page has the digest in `input`.
 pub fn submit(tx: &Tx<'_>, world: &dyn World, invitation: &Invitation, input: &SignupInput) -> Result<(), Error> {
     let CheckedSignup { name, email, .. } = &input.checked;
     let (organization, role) = (&invitation.organization_id, &invitation.role_id);

@@ -40,8 +40,8 @@ pub struct StatusPage {
     pub number: i64,
     pub subject: PageSubject,
     /// Whether the service treats the holder of the link as the candidate, because the holder's signup created the
-    /// candidate or staff gave the holder the link. About any other holder, the service knows only that they entered
-    /// the candidate's address.
+    /// candidate or staff gave the holder the link. Any other holder is only known to have entered the candidate's
+    /// address.
     pub is_trusted: bool,
     /// The language of the page, unless the reader asks for another language.
     pub locale: String,

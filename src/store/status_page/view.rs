@@ -52,8 +52,7 @@ pub struct PageOrganization {
 }
 
 impl PageOrganization {
-    /// Returns the time for which `visible_after_hours` hides a decision; `None` if the page never shows such
-    /// decisions.
+    /// Returns `visible_after_hours` as a duration; `None` if the page never shows these decisions.
     fn visible_after(&self) -> Option<Duration> {
         self.visible_after_hours.map(|hours| Duration::from_secs(u64::from(hours) * 3_600))
     }

@@ -1,4 +1,4 @@
-//! Redates usage rows that have times in the future, because the clock was ahead. When the clock is right again, these
+//! Redates usage rows whose times are in the future because the clock was ahead. When the clock is right again, these
 //! rows are dated just before the present, in the same order. Otherwise, new rows would receive wrong times until the
 //! clock caught up.
 //!
@@ -127,7 +127,7 @@ fn move_followers(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> 
 }
 
 /// Returns the cursor at which a page continues. The cursor differs from `before` if `before` is an old time of a
-/// redated row, or is between two such times.
+/// redated row, or is between the old times of two redated rows.
 pub(super) fn redated_cursor(tx: &Tx<'_>, before: Timestamp) -> Result<Timestamp, Error> {
     let sql = "SELECT at
                FROM api_key_usage_moves

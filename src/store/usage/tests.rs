@@ -103,7 +103,7 @@ fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
     let unindexed = all(&store);
     assert_eq!((unindexed.0.len(), unindexed.2[0].1), (ROWS_PER_KEY, ROWS_PER_KEY as i64));
     assert_pages_begin_anywhere(&store, &unindexed.0);
-    // The next statements create the state of a file whose process was killed between two slices.
+    // The next statements create the state that a process leaves in the file if it is killed between two slices.
     let missing = reader.snapshot(Timestamp::from_micros(0), index::missing_index).unwrap();
     assert_eq!((missing.entries.len(), missing.newest.len(), missing.to), (2 * ENTRIES_PER_KEY, 2, unindexed.1[0].0));
     store.parts.writer.run(move |tx| index::add_entries(tx, &missing.entries[..ENTRIES_PER_KEY + 1])).unwrap();

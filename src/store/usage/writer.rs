@@ -41,8 +41,8 @@ pub(crate) enum RowDecision {
     ReloadKey,
 }
 
-/// Decides about each row. A row is appended if its key is not stale and still valid in this transaction. Also returns
-/// the change number of keys and users for which the decisions are valid.
+/// Decides about each row. A row is appended if its key is neither stale nor invalid in this transaction. Also returns
+/// the change number of keys and users at which the decisions were made.
 pub(crate) fn decide(tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, i64), Error> {
     let changed_at = change_number::credentials(tx)?;
     let decision = |row: &QueuedRow| match row.key.state_at(changed_at) {

@@ -1,5 +1,5 @@
-//! The access matrix: the callers that each endpoint of `/api/v1` and `/api/admin` admits and refuses. The seven
-//! endpoints that `access` tests have no line here.
+//! The access matrix: the callers that each endpoint of `/api/v1` and `/api/admin` admits and refuses. Seven endpoints
+//! are tested in `access` and have no line here.
 //!
 //! Each route has one line, which states the access that the route requires and how to make a request to it. Every
 //! kind of caller sends that request. The rules for bodies and unknown ids, which hold for all routes, are tested on
@@ -27,7 +27,7 @@ crate::tests![
     an_unknown_id_is_not_found_for_admins,
 ];
 
-/// The routes that `access` tests.
+/// The routes that are tested in `access`.
 const TESTED_IN_ACCESS: [&str; 7] = [
     "POST /api/v1/candidate-steps/{id}/reject",
     "POST /api/v1/candidate-steps/{id}/hire",

@@ -19,12 +19,12 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 pub(crate) const SAME_ORIGIN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
 
 impl App {
-    /// Returns the browser of the organization's user with this role, who is signed in.
+    /// Returns a browser in which the organization's user with this role is signed in.
     pub(crate) fn browser(&self, hiring: &Hiring, org_role: &str) -> Client {
         self.browser_of(&hiring.email(org_role))
     }
 
-    /// Returns the browser of the user with this address, who is signed in.
+    /// Returns a browser in which the user with this address is signed in.
     pub(crate) fn browser_of(&self, email: &str) -> Client {
         self.set_password(email, PASSWORD);
         self.sign_in(email, PASSWORD).with_header(SAME_ORIGIN.0, SAME_ORIGIN.1)
@@ -49,7 +49,7 @@ impl Client {
         self.send("POST", path, &[("Content-Type", "application/x-www-form-urlencoded")], body.as_bytes())
     }
 
-    /// Submits a form with these fields as the modules of the console do, which replace parts of a page.
+    /// Submits a form with these fields as the modules of the console do when they replace parts of a page.
     pub(crate) fn submit_for_parts(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         self.with_header("X-Part", "1").submit(path, fields)
     }
@@ -67,7 +67,7 @@ pub(crate) fn follow(client: &Client, answer: Answer) -> Answer {
     client.get(answer.header("location").unwrap()).expect(200)
 }
 
-/// Creates a link for a user, and returns its path.
+/// Creates a sign-in link for a user, and returns the path of the link.
 pub(crate) fn sign_in_link(app: &App, user_id: &str, purpose: LinkPurpose) -> String {
     let user = UserId::parse(user_id).unwrap();
     let world: &dyn World = app.world.as_ref();
@@ -80,7 +80,7 @@ pub(crate) fn form_body(fields: &[(&str, &str)]) -> String {
     form_urlencoded::Serializer::new(String::new()).extend_pairs(fields).finish()
 }
 
-/// Returns the routes that only a session opens, except those of `/api`.
+/// Returns the routes that require a session, except those under `/api`.
 pub(crate) fn staff_routes() -> Vec<&'static Route> {
     recorder::TABLE.routes().iter().filter(|route| route.access == AccessRule::Staff).collect()
 }
@@ -144,7 +144,7 @@ impl Phone {
     }
 }
 
-/// Sets up an authenticator app for the user of a browser who has just signed in.
+/// Sets up an authenticator app for the user who has just signed in with this browser.
 pub(crate) fn set_up_app(app: &App, browser: &Client) -> Phone {
     let phone = Phone::scan(&browser.get("/app/me/authenticator").expect(200).text());
     let fields = [("form", phone.form.as_str()), ("code", &phone.shown(app))];

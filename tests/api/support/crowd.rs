@@ -48,7 +48,7 @@ fn role_step(position: &str) -> String {
     format!("(SELECT id FROM pipeline WHERE step_order = 1 + {position})")
 }
 
-/// Returns the path of a decision about the `nth` candidate at a step, counted from 1.
+/// Returns the path of a decision about the `nth` candidate, counted from 0, at the `step`-th step, counted from 1.
 pub(crate) fn decision(nth: usize, step: usize, decision: &str) -> String {
     format!("/api/v1/candidate-steps/cstep_crowd_{nth:05}_{step}/{decision}")
 }

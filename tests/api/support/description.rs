@@ -64,7 +64,7 @@ pub(crate) enum Strictness {
     Closed,
 }
 
-/// Checks an answer against the description, and the request body if it was accepted.
+/// Checks an answer against the description. If the request was accepted, checks its body too.
 pub(super) fn check(method: &str, path: &str, sent: &[u8], answer: &Answer) {
     let route_name = match answer.status {
         // These refusals belong to no route.

@@ -37,12 +37,12 @@ impl Hiring {
         format!("user_{}_{org_role}", self.number)
     }
 
-    /// Returns the email address of that user.
+    /// Returns the email address of the user with this organization role.
     pub(crate) fn email(&self, org_role: &str) -> String {
         format!("{org_role}@org-{}.example", self.number)
     }
 
-    /// Returns ids that do not exist, beside the slug of this organization.
+    /// Returns the id and slug of this organization, with ids of records that do not exist.
     pub(crate) fn unknown(&self) -> Self {
         let candidate = Candidate {
             candidate_id: "cand_unknown".to_owned(),

@@ -130,7 +130,7 @@ pub(crate) enum First {
 const DUEL_ROUNDS: usize = rounds(50, 200);
 /// The maximum number of rounds of a duel.
 pub(crate) const DUEL_ROUNDS_MAX: usize = rounds(500, 2_000);
-/// The number of rounds in which each request must have come first.
+/// The minimum number of rounds in which each request must come first.
 const DUEL_ORDER_ROUNDS: usize = rounds(8, 20);
 
 /// The additional delay of a round's winner in the next round, in iterations of the spin loop.

@@ -97,7 +97,7 @@ struct Shared {
     script: Mutex<VecDeque<Behaviour>>,
 }
 
-/// A receiver on a free loopback port. Every connection has a thread, which ends with the test's process.
+/// A receiver on a loopback port. Every connection has a thread, which ends with the test's process at the latest.
 pub(crate) struct Receiver {
     pub(crate) address: SocketAddr,
     shared: Arc<Shared>,
@@ -173,7 +173,7 @@ fn serve(shared: &Shared, stream: TcpStream) {
     };
     shared.seen.lock().unwrap().push(message);
     shared.changed.notify_all();
-    // The test does not depend on the side that hangs up first.
+    // The test does not depend on which side hangs up first.
     let _ = answer(shared, &behaviour.unwrap(), stream);
 }
 

@@ -43,7 +43,7 @@ pub(crate) fn read(client: &Client, path: &str) -> Value {
     client.get(path).expect(200).json()["data"].take()
 }
 
-/// Returns the organization's newest activity row: action, role, detail.
+/// Returns the newest activity row of all organizations: action, role, detail.
 pub(crate) fn last_activity(app: &App) -> (String, String, Value) {
     let row = app.sql(
         "SELECT action || ' ' || coalesce(role_id, '-') || ' ' || detail FROM activities ORDER BY number DESC LIMIT 1",

@@ -1,5 +1,5 @@
-//! The database file with which a test's service begins. One process creates it once, with the code that the service
-//! uses, and each test gets a copy: creating the schema takes longer than most tests.
+//! The database file with which a test's service starts. The process creates it once, with the code that the service
+//! uses, and each test gets a copy, because creating the schema takes longer than most tests.
 
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
@@ -17,8 +17,8 @@ use appliance::world::{Scripted, World};
 
 use super::app::BEGINNING;
 
-/// The random numbers that the template's world skips, so that its ids and secrets differ from those of the tests. No test
-/// uses as many.
+/// The number of random numbers that the template's world skips, so that the ids and secrets of the template differ
+/// from those of the tests. No test uses as many.
 const NUMBERS_SKIPPED: usize = 1 << 20;
 
 /// The bytes of a closed file that contains only a platform admin.

@@ -20,7 +20,7 @@ pub fn has_defect(name: &str) -> bool {
 
 
 def apply(root):
-    """Applies every replacement below `root`. Reports those whose text does not occur exactly once."""
+    """Applies every replacement below `root`. Returns a message for each text that does not occur exactly once."""
     missing = []
     for name, path, old, new in [("next version", *change) for change in NEXT_VERSION] + [
             (defect.name, *change) for defect in DEFECTS for change in defect.changes]:
@@ -51,7 +51,7 @@ def make_source(directory):
 
 def check(directory):
     """Returns whether a source with all defects compiles."""
-    # Clippy has checked the dependencies in this directory.
+    # If clippy has run, its results for the dependencies are in this directory, and cargo does not check them again.
     target = os.path.realpath(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")))
     return cargo("check", "--lib", directory, target).returncode == 0
 

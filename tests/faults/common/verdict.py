@@ -5,7 +5,7 @@ import sqlite3
 from common.company import marks
 from common.service import Service, run
 
-# No act removes the mark of an answered one, because each act of an experiment has a candidate of its own.
+# No act removes the mark of another act, because each act concerns its own candidate, key, user or role.
 
 
 def sound(outcome, binary, path, when):

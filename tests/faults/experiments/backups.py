@@ -2,8 +2,8 @@
 backup that is killed leaves no damaged file with the name of the target.
 
 Method: three clients send acts while `appliance backup` runs again and again. Every fifth backup is killed. Each
-complete copy is checked, compared with the acts answered before its backup began, and restored to a new file, whose
-rows are compared with those of the copy.
+complete copy is checked, compared with the acts answered before its backup began, and restored to a new file. The rows
+of the new file are compared with those of the copy.
 
 If the claim were false: an answered act would be missing from a copy, `check` would report a finding, or a restored
 file would differ from its copy.

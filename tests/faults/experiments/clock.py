@@ -1,6 +1,6 @@
 """Claim: a clock that jumps forward or back by an hour, a day or a year, or that stops, causes no erasure, makes no
-revoked or expired key and no ended session valid again, and delays no delivery to an HR system. Candidates who are due are erased
-after the time has really passed.
+revoked or expired key and no ended session valid again, and delays no delivery to an HR system. Candidates who are due
+are erased after the time has really passed.
 
 Method: the shim moves the clocks of a running service. After two hours of uptime, the wall clock jumps, and half an
 hour passes, in which retention runs three times. Then the jump is undone. During and after each jump, the experiment
@@ -46,7 +46,7 @@ def run(outcome, binary):
 
 
 def prepare(binary, directory):
-    """Creates a company with a retention period, of whose candidates some were rejected ten days ago."""
+    """Creates a company with a retention period. Some of its candidates were rejected ten days ago."""
     decided = time.strftime("%Y-%m-%dT00:00:00Z", time.gmtime(time.time() - 10 * DAY))
     role = c.role(1, range(1, KEPT + 1))
     for candidate in role["candidates"][:DUE]:
@@ -79,7 +79,7 @@ class World:
         self.expired = self.let_a_key_expire()
         self.pass_time(2.2 * HOUR)
 
-    # Each call returns a new client, because the service closes idle connections when time passes.
+    # Each use creates a new client, because the service closes idle connections when time passes.
     @property
     def admin(self):
         return self.service.client(self.company.admin)

@@ -161,7 +161,7 @@ def send(client, role, request):
 
 
 def final_reads(service, company, role):
-    """Reads the role, and then tries to hire at every application. Each answer depends on the application's status."""
+    """Reads the role, and then tries to hire every applicant. Each answer depends on the status of the application."""
     client = service.client(company.staff)
     requests = [Request("read")] + [Request("hire", number) for number in range(APPLICATIONS)]
     for request in requests:

@@ -168,7 +168,10 @@ def form(number, size):
 
 
 def mixed(service, company, seconds):
-    """Sends requests of all kinds from 24 connections for this many seconds. Returns the number of server errors."""
+    """Sends requests of all kinds from 24 connections for this many seconds.
+
+    Returns the number of requests without an answer or with a 5xx.
+    """
     until, responses, lock = time.monotonic() + seconds, {}, threading.Lock()
 
     def note(kind, status):

@@ -21,8 +21,8 @@ from common.outcome import rounds
 from common.service import Directory, Service
 
 THREADS = 4
-# Longer than the deadlines of the service. Short bodies do not have to wait for them, because the client closes its
-# side.
+# Longer than the deadlines of the service. A request whose body is too short does not wait for a deadline, because the
+# client closes its side of the connection.
 PATIENCE_S = 35
 STRANGE = [b"\0", b"\xff\xfe", b"%00", b"%ff", b"../", b"{{{{", b"\r\n", b"'", b"\"", b"9" * 30, b"-1", b"1e999", b"null",
            b"[[[[[[[[", "\u202e\u0000\ud7ff".encode(), b"A" * 9000, b"{\"a\":" * 200, b"\r\n\r\n", b";", b"\t"]
@@ -62,7 +62,7 @@ def run(outcome, binary):
 
 
 def valid_requests(service, company):
-    """Returns two requests to each path and method of the description, with an admin key and a staff key, as bytes."""
+    """Returns two requests for each path and method of the description: one with an admin key, one with a staff key."""
     description = service.client().call("GET", "/api/openapi.json")
     values = {"orgSlug": "acme", "roleId": "role_1", "token": company.invite, "stepId": "step_1_1", "userId": "user_owner",
               "documentId": "doc_1", "batchId": "batch_1"}
@@ -126,7 +126,7 @@ class Sender(threading.Thread):
                 return
 
     def exchange(self, data):
-        """Sends the bytes on a new connection and closes this side, so a short body ends at once."""
+        """Sends the bytes on a new connection and closes this side, so a body that is too short ends at once."""
         with socket.create_connection(("127.0.0.1", self.port), PATIENCE_S) as connection:
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)

@@ -5,7 +5,7 @@ Method: the service creates keys, a session, a sign-in link, a signup, a status 
 good and bad requests with them. A backup is made, and the service is killed, so that its write-ahead log remains. The
 experiment searches all files, the log and all later answers for the secrets, as text, in Base64 and in hexadecimal.
 
-If the claim were false: one of these would contain one of the secrets.
+If the claim were false: a file, the log or a later answer would contain a secret that it must not contain.
 """
 
 import base64

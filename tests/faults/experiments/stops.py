@@ -125,7 +125,10 @@ def encode(act):
 
 
 def receive(connection):
-    """Reads one answer. Returns its head, and whether it is the last one of the connection."""
+    """Reads one answer. Returns its head, and whether it is the last answer on the connection.
+
+    If the connection ends first, the head is empty, and the second value is the reason.
+    """
     data = b""
     while b"\r\n\r\n" not in data:
         part = connection.recv(65536)

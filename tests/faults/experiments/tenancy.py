@@ -2,7 +2,7 @@
 same 404 as for an id that does not exist.
 
 Method: an owner of one organization, with all scopes, sends requests to every path under /api/v1 of the OpenAPI
-description whose noun is followed by an id. For each method, the path has first an id of another organization, and then
+description whose noun is followed by an id. For each method, the path first has an id of another organization, and then
 an id that does not exist. Both answers must be a 404 with the same body except for the request id. The owner also sends
 ids of the other organization in bodies. No row of either organization may change.
 

@@ -2,9 +2,9 @@
 completes the upgrade, and a program never changes a file of a newer version.
 
 Method: the experiment makes a file and raises its version. The program must refuse the file at three starts, without
-changing a byte of it. The long form also builds a copy of the source with the next version of the schema
-(`common/build.py`), and kills its first start on a file of the current version at each file operation, in three ways.
-After each kill, the file must be whole in the old or the new version, with all candidates. The next start must complete
+changing a byte of it. The long form also builds a program with the next version of the schema (`common/build.py`), and
+kills the first start of that program on a file of the current version, at each file operation and in three ways. After
+each kill, the file must be whole in the old or the new version, with all candidates. The next start must complete
 the upgrade, and the copy of the old file must have all candidates in the old version.
 
 If the claim were false: a file would have the new version without all of its changes, or a row would be missing, or the

@@ -19,7 +19,7 @@ def on(name):
 ENGINE, ACCESS, SCHEMA = "src/db/engine/mod.rs", "src/store/access.rs", "src/db/schema.rs"
 
 DEFECTS = [
-    defect("rows-rolled-back", "kills", "usage rows are answered and not committed", (
+    defect("rows-rolled-back", "kills", "requests are answered although their usage rows are not committed", (
         ENGINE, "Ok((verdicts, changes)) => match self.commit() {",
         f'Ok((verdicts, changes)) => match if {on("rows-rolled-back")} {{ self.undo() }} else {{ self.commit() }} {{')),
     defect("no-transaction", "positions", "the statements of an act commit one by one", (
@@ -106,7 +106,7 @@ DEFECTS = [
         "src/http/server/authentication.rs", "            let secret = KeySecret::parse(token).ok_or(",
         f'            if {on("key-in-log")} {{ eprintln!("the key {{token}}"); }}\n'
         "            let secret = KeySecret::parse(token).ok_or(")),
-    defect("link-in-log", "secrets", "the path of a request is written to standard error", (
+    defect("link-in-log", "secrets", "the header fields of a request are written to standard error", (
         "src/http/server/authentication.rs", "pub(in crate::http) fn key_in_memory(ctx: &Ctx, fields: &HeaderMap) -> "
         "Option<Arc<CachedKey>> {\n",
         "pub(in crate::http) fn key_in_memory(ctx: &Ctx, fields: &HeaderMap) -> Option<Arc<CachedKey>> {\n"

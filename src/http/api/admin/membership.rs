@@ -87,8 +87,8 @@ fn decode_put(_: &Ctx, request: &Request) -> Result<MembershipInput, Error> {
     })
 }
 
-/// `PUT /api/admin/organizations/{id}/memberships/{userId}`: makes a user a member, or changes the
-/// organization role of a member.
+/// `PUT /api/admin/organizations/{id}/memberships/{userId}`: makes a user a member, or changes the organization role of
+/// a member.
 ///
 /// # Errors
 /// `not_found` if the organization or the user does not exist.

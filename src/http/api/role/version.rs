@@ -21,8 +21,8 @@ pub(in crate::http::api) struct RoleTarget {
 }
 
 impl RoleTarget {
-    /// Decodes the target of a request. `body` is the result of decoding the body. The faults of the body and
-    /// of `If-Match` are reported together.
+    /// Decodes the target of a request. `body` is the result of decoding the body. The faults of the body and of
+    /// `If-Match` are reported together.
     ///
     /// # Errors
     /// The errors of `body`; `validation_error` for a malformed `If-Match`; `not_found` if the path has no valid id.

@@ -1,4 +1,4 @@
-// Shows an organization's open roles in any page:
+// Shows an organization's open roles on any page:
 //
 //   <div id="jobs"></div>
 //   <script src="https://jobs.example.com/careers/acme/embed.js" data-target="jobs" async></script>

@@ -134,7 +134,7 @@ fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'
 /// All visitors get the same signup link until the link is due for renewal.
 ///
 /// # Errors
-/// As [`role()`]. Also `gone` if the role's closing date has passed.
+/// The errors of [`role()`]; also `gone` if the role's closing date has passed.
 pub(super) fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
     match find(tx, input)? {
         RoleLookup::Found(role, organization) if has_closing_day_passed(ctx, tx, &organization, &role) => {

@@ -1,5 +1,5 @@
 //! `/app/{orgSlug}/documents/{id}`: shows an attachment of an application. The file itself opens in a frame or a tab of
-//! its own. The header fields of its response prevent scripts in the file, and access from the file to the console.
+//! its own. The header fields of its response prevent the file from running scripts and from accessing the console.
 
 use askama::Template;
 use hyper::Method;
@@ -66,7 +66,7 @@ impl DocumentInput {
     }
 
     /// Loads a file that will be sent, and records that the user opened it. A browser may request the file several
-    /// times while it shows it, so only one row is recorded per user, file and day.
+    /// times while it shows the file, so only one row is recorded per user, file and day.
     ///
     /// # Errors
     /// The errors of [`DocumentInput::load`]; [`Error::Defect`] if a chunk of the file is missing.

@@ -38,7 +38,7 @@ const CAME_BACK_MAX: usize = 20;
 /// The maximum number of withdrawals of an organization in the inbox.
 const WITHDRAWALS_MAX: usize = 20;
 
-/// The time for which the inbox shows a withdrawal: two working weeks, so that an absence does not hide it.
+/// The time for which the inbox shows a withdrawal: two weeks, so that a user who was absent still sees it.
 const WITHDRAWALS_FOR: Duration = Duration::from_secs(14 * 24 * 60 * 60);
 
 #[derive(Template)]

@@ -32,7 +32,7 @@ struct JoinPage<'a> {
     frame: PlainFrame,
     words: &'static JoinTexts,
     token: &'a str,
-    /// The sentences that say who made the link and which organizations it opens.
+    /// The sentences that say who made the link, which organizations it opens and with which address the user signs in.
     lines: Vec<String>,
     email: String,
     asks_for_password: bool,
@@ -138,7 +138,8 @@ pub(super) fn offers_passkey(tx: &Tx<'_>, link: &SignInLink) -> Result<bool, Err
     Ok(link.purpose.asks_for_password() && (link.purpose.resets_factors() || !has_factor))
 }
 
-/// Returns the sentences about the link: who made it, and which organizations it opens.
+/// Returns the sentences about the link: who made it, which organizations it opens, and with which address the user
+/// signs in. For the demo, returns only its own sentence.
 fn lines(tx: &Tx<'_>, words: &JoinTexts, link: &SignInLink) -> Result<Vec<String>, Error> {
     if link.purpose == LinkPurpose::Demo {
         return Ok(vec![words.demo.to_owned()]);

@@ -1,4 +1,4 @@
-//! Pages that, while open, show what others change. While such a page is visible, the module `live.js` asks
+//! Pages that, while open, show what others change. While one of these pages is visible, the module `live.js` asks
 //! every few seconds for the changes since a cursor, and replaces the parts of the page that have changed. Each page
 //! has its own handler for these requests. This file has the code that the handlers share.
 //!
@@ -59,7 +59,7 @@ impl Live {
         Self { url: format!("{path}{join}after={cursor}"), has_more: false }
     }
 
-    /// Returns the address for the changes that follow these.
+    /// Returns the address for the changes that follow `found`.
     pub(super) fn following(path: &str, found: &OrganizationChanges) -> Self {
         Self { has_more: found.has_more, ..Self::after(path, &found.cursor) }
     }

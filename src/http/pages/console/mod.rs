@@ -1,8 +1,8 @@
-//! The staff console: pages under `/app` for people who are signed in, and the pages by which they sign in.
+//! The staff console: pages under `/app` for people who are signed in, and the pages on which they sign in.
 //!
-//! Every page and every form works without JavaScript, except those for passkeys. The modules in `templates/console`
-//! send the same forms and replace parts of the page with the answer. Handlers call the same store and domain functions
-//! as the API and have no rules of their own.
+//! Every page and every form works without JavaScript, except those for passkeys. The JavaScript modules in
+//! `templates/console` send the same forms and replace parts of the page with the answer. Handlers call the same store
+//! and domain functions as the API and have no rules of their own.
 
 mod activity;
 mod activity_page;

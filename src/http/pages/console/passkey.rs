@@ -23,7 +23,7 @@ use crate::http::server::request::Request;
 use crate::store::passkey::{Passkey, RefusedPasskey, StoredPasskey};
 use crate::store::{self, Error, Tx};
 
-/// The lifetime of the cookie to which the challenges of a browser without a session are bound.
+/// The lifetime of the cookie that binds challenges to a browser without a session.
 const BROWSER_COOKIE_MAX_AGE_S: u64 = 60 * 60;
 
 /// The refusal if the base URL of the service rules out passkeys.
@@ -32,7 +32,7 @@ const UNAVAILABLE: Refusal =
 
 /// A browser to which challenges are bound.
 pub(super) struct Browser {
-    /// The digest of the browser's cookie, whose value is the session's or, without a session, random.
+    /// The digest of the browser's session cookie. Without a session, the cookie has a random value.
     pub(super) digest: [u8; 32],
     /// The value of `Set-Cookie`, if the browser has no cookie yet.
     new_cookie: Option<String>,
@@ -71,8 +71,8 @@ impl ChallengeRequest {
         Ok(Self { party, challenge: Challenge::new(&random), browser: Browser::of(ctx, request) })
     }
 
-    /// Stores the challenge, and answers with the options for `navigator.credentials.get`. `own` are the passkeys that
-    /// the browser may offer; if `own` is empty, the browser offers all passkeys that it has for this service.
+    /// Stores the challenge, and answers with the options for `navigator.credentials.get`. `own` contains the passkeys
+    /// that the browser may offer; if `own` is empty, the browser offers all passkeys that it has for this service.
     pub(super) fn for_assertion(
         &self,
         tx: &Tx<'_>,
@@ -200,7 +200,7 @@ impl PasskeyAnswer {
         let algorithm = form.text(&field("algorithm"))?.map(str::parse::<i64>);
         Ok(Self {
             party: party(ctx)?,
-            // No challenge is bound to a browser without the cookie, so the digest of zeros matches none.
+            // Without the cookie, the digest is all zeros. No challenge is bound to that digest.
             browser: cookie(ctx, request).unwrap_or_default(),
             credential_id: bytes("credential_id")?.unwrap_or_default(),
             client_data_json,

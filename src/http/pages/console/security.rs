@@ -73,8 +73,8 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<PageInput, Error> {
     Ok(PageInput { visit: Visit::decode(request)?, done: request.query("done")? })
 }
 
-/// `GET /app/{orgSlug}/settings/security`: shows the setting, and who has no second factor yet. Platform admins also see
-/// the age of the newest backup.
+/// `GET /app/{orgSlug}/settings/security`: shows the setting, and who has no second factor yet. Platform admins also
+/// see the age of the newest backup.
 ///
 /// # Errors
 /// As pages: `not_found` if the organization does not exist or the caller may not see it; `forbidden` unless the caller
@@ -150,8 +150,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<ChangeInput, Error> {
 /// has this value, nothing changes.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` unless the caller administers the organization; `validation_error` for a value
-/// that is neither `true` nor `false`.
+/// As pages: `not_found` if the organization does not exist or the caller may not see it; `forbidden` unless the caller
+/// administers it; `validation_error` for a value that is neither `true` nor `false`.
 fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     require_administrator(organization.caller)?;

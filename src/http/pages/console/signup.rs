@@ -29,7 +29,7 @@ pub(super) struct SignupView {
     pub(super) files: Vec<FileView>,
 }
 
-/// A file of a signup.
+/// A file of a signup, or one that an import added.
 pub(super) struct FileView {
     pub(super) name: String,
     /// The kind and the size, such as `PDF, 184 kB`.

@@ -18,8 +18,8 @@ use crate::store::signup::Signup;
 use crate::store::{self, Error, Tx};
 
 /// `GET /status/{token}/data`: returns the submitted form with the paths of its attachments, or the candidate's name
-/// and address if staff or an import added the application. Also returns the application as the page shows it. The file contains no
-/// decision that the page does not show yet.
+/// and address if staff or an import added the application. Also returns the application as the page shows it. The file
+/// contains no decision that the page does not show yet.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.
@@ -68,8 +68,8 @@ fn candidate_data<'a>(tx: &Tx<'_>, visit: &StatusVisit, found: &'a FoundStatusPa
     let step =
         |(index, stage): &(usize, Stage)| Some(WireStep { name: view.steps.get(*index)?, stage: stage_word(*stage) });
     let sent = view.signup.as_ref().map(|signup| wire_sent(visit, signup));
-    // The file contains the stored name and address of the candidate only if staff or an import added the application. Anybody can
-    // type somebody else's address into a form, so the sender of a form sees only that form.
+    // The file contains the stored name and address of the candidate only if staff or an import added the application.
+    // Anybody can type somebody else's address into a form, so the sender of a form sees only that form.
     let candidate = view
         .application
         .as_ref()

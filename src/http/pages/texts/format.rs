@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn salaries_omit_missing_parts() {
+    fn salaries_omit_missing_parts_and_show_equal_amounts_once() {
         let formatted = |min, max, currency, period| of_tag("en").salary(&salary(min, max, currency, period));
         assert_eq!(formatted(None, None, "EUR", Some(SalaryPeriod::Year)), None);
         assert_eq!(formatted(Some(3.0), Some(3.0), "GBP", Some(SalaryPeriod::Day)).unwrap(), "£3 a day");

@@ -273,7 +273,7 @@ pub(in crate::http) struct Status {
     pub(in crate::http) new_before: &'static str,
     /// The date of the application: `{date}`.
     pub(in crate::http) applied: &'static str,
-    /// The states of the application, with explanations: `{organization}`, `{role}`.
+    /// The states of the application, with explanations: `{organization}`.
     pub(in crate::http) running: &'static str,
     pub(in crate::http) running_more: &'static str,
     /// The texts in place of `running` for a filled role and for a closed role: `{organization}`.

@@ -126,14 +126,14 @@ impl Orderer {
         if pair.is_for(domain) { Ok(pair) } else { Err(unusable(format!("it is not for {domain}"))) }
     }
 
-    /// Returns the period of the certificate in use, or `None` if another authority than that of the settings is known
-    /// to have issued it. The service then replaces, for example, a certificate from a test environment.
+    /// Returns the period of the certificate in use, or `None` if the authority that issued it is known and is not the
+    /// authority of the settings. The service thus replaces, for example, a certificate from a test environment.
     pub(super) fn period_in_use(&self) -> Option<ValidityPeriod> {
         let is_other = self.ordered_from.as_ref().is_some_and(|directory| *directory != self.settings.directory);
         self.tls.period().filter(|_| !is_other)
     }
 
-    /// Stores the attempt as failed until it has ended. A service that is killed during each attempt therefore makes
+    /// Stores the attempt as failed before it begins. A service that is killed during each attempt therefore makes
     /// attempts less and less often.
     fn store_begin(&self) {
         let mut begun = self.attempts.clone();

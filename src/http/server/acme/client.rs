@@ -1,5 +1,5 @@
-//! The HTTP client for the directory of an authority. It uses https only, follows no redirect, and limits the size and the
-//! time of each answer, because an answer may come from a broken or hostile server.
+//! The HTTP client for the directory of an authority. It uses only https, follows no redirects, and limits the size of
+//! each answer and the wait for it, because the answer may come from a broken or hostile server.
 
 use std::error::Error as StdError;
 use std::future::Future;
@@ -116,7 +116,7 @@ fn target(url: &Uri) -> Result<(String, u16), BoxedError> {
     Ok((host.trim_start_matches('[').trim_end_matches(']').to_owned(), url.port_u16().unwrap_or(HTTPS_PORT)))
 }
 
-/// Refuses answers that the library would misread: redirects, which it takes for successes, refusals without a problem
+/// Refuses answers that the library would misread: redirects (which it treats as successes), refusals without a problem
 /// document, and a directory with an address that is not a URL.
 fn require_readable(response: &Response<Bytes>) -> Result<(), String> {
     let status = response.status();

@@ -22,8 +22,8 @@ const STATE: &str = "state.json";
 /// The maximum size of a file: a hundred times as much as a chain of four certificates needs.
 const FILE_BYTES_MAX: u64 = 1_024 * 1_024;
 
-/// The space that is reserved before an order, so that a full disk is noticed before the authority issues a certificate:
-/// more than a key and a chain of four certificates need.
+/// The space that is reserved before an order: more than a key and a chain of four certificates need. A full disk is
+/// therefore noticed before the authority issues a certificate.
 const CERTIFICATE_BYTES: usize = 32 * 1_024;
 
 /// The permissions of the group and of others.
@@ -92,7 +92,7 @@ impl AcmeFolder {
         }
     }
 
-    /// Returns the content of the file with the certificate and its key, or `None` if there is none.
+    /// Returns the content of the file with the certificate and its key, or `None` if the file does not exist.
     pub(in crate::http::server) fn read_certificate(&self) -> io::Result<Option<Vec<u8>>> {
         self.read(CERTIFICATE)
     }
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn broken_files_count_as_missing() {
+    fn broken_state_and_account_count_as_missing_and_an_oversized_certificate_is_an_error() {
         let (_dir, folder) = folder();
         for text in ["", "{", "[]", "null", "{\"failures\": -1}", "{\"directory\": 1}"] {
             fs::write(folder.path().join(STATE), text).unwrap();

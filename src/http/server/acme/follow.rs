@@ -20,7 +20,7 @@ use crate::world::World;
 /// The time between two checks whether an attempt is due. The clock may jump, so one long wait would not do.
 const REST: Duration = Duration::from_secs(1);
 
-/// A service's certificate by ACME, before the service accepts connections.
+/// The stored certificate and the state of its orders, before the service accepts connections.
 pub struct Acme {
     orderer: Orderer,
     /// Lines for the log about the stored certificate.

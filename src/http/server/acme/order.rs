@@ -21,8 +21,8 @@ const POLL: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(90));
 /// The maximum length of a text from the authority within a sentence, in characters.
 const SENTENCE_CHARACTERS_MAX: usize = 800;
 
-/// The errors after which an account is of no use: the authority does not know it, for example because its test
-/// environment was reset, or has closed it.
+/// The errors after which an account is useless: the authority has closed the account, or does not know it, for example
+/// because a test environment was reset.
 const ACCOUNT_ERRORS: [&str; 2] = ["accountDoesNotExist", "unauthorized"];
 
 /// The maximum number of times that an order begins. If the authority refuses the nonce of a request, the library
@@ -111,7 +111,8 @@ async fn order_once(
     issued
 }
 
-/// Begins an order with a stored account. Returns `None` if the authority no longer accepts the account.
+/// Begins an order with a stored account. Returns `None` if the account cannot be used, for example because the
+/// authority no longer accepts it.
 async fn with_stored_account(
     settings: &AcmeSettings,
     stored: StoredAccount,

@@ -16,8 +16,8 @@ pub(in crate::http) struct Orders {
 }
 
 impl Orders {
-    /// Returns the answer to a challenge, or `None` if the path is not that of a challenge. The inner value is `None` for
-    /// an unknown token.
+    /// Returns the answer to a challenge, or `None` if the path is not that of a challenge. The inner value is `None`
+    /// for an unknown token.
     pub(in crate::http::server) fn answer(&self, path: &str) -> Option<Option<String>> {
         let token = path.strip_prefix(CHALLENGE_PATH)?;
         let challenges = self.challenges();

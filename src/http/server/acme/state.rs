@@ -46,8 +46,8 @@ impl State {
         }
     }
 
-    /// Returns whether the attempts were for this name and authority. If an operator has changed one of them, the delays
-    /// begin again.
+    /// Returns whether the attempts were for the name and the authority of these settings. If an operator has changed
+    /// one of them, the delays begin again.
     pub(super) fn is_of(&self, settings: &AcmeSettings) -> bool {
         self.directory == settings.directory && self.domain == settings.domain.as_str()
     }

@@ -1,5 +1,5 @@
 //! Records the end of expired credentials: of a key that was refused because it had expired, and of a session that was
-//! refused for its age or its idle time. Such a credential is then refused even after the clock has been set back.
+//! refused for its age or its idle time. The service then refuses the credential even after the clock was set back.
 
 use super::job::run_job;
 use crate::http::server::authentication::{Presented, presented};

@@ -240,8 +240,8 @@ async fn handle(
     outcome
 }
 
-/// Returns whether a request to the staff console was refused for lack of a valid session before its form was read, and
-/// the form cannot have a file.
+/// Returns whether a request to the staff console was refused for lack of a valid session before its form was read.
+/// Returns `false` if the form can contain a file.
 fn is_unread_staff_form(route: &Route, request: &Request, error: &Error) -> bool {
     let is_unauthorized = matches!(error, Error::Refused(Refusal::Unauthorized { .. }));
     let has_file = route.form.as_ref().is_some_and(|rules| rules.file_field.is_some());

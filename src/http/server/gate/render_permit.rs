@@ -1,6 +1,6 @@
-//! The permit to render a feed. Rendering the largest feed takes a second and a hundred times the memory of a page.
-//! Every change to the portal invalidates the feed for all clients. Therefore, only one request renders a feed at a
-//! time, and the requests that waited use the cached response if there is one.
+//! The permit to render a feed. Rendering the largest feed takes a second, and needs a hundred times as much memory as
+//! rendering a page. Every change to the portal invalidates the feed for all clients. Therefore, only one request
+//! renders a feed at a time, and the requests that waited use the cached response if there is one.
 //!
 //! All feeds share one permit, so at most one feed is rendered at a time. A slow client does not hold the permit,
 //! because the gate releases the permit before it reads a request body or sends a response body.

@@ -53,7 +53,7 @@ pub(crate) struct Reply {
     stored_part: StoredPart,
 }
 
-/// A stored file that is sent in place of a body. It is read in chunks, each when the connection has room for it.
+/// A stored file that is sent in place of a body. Each chunk of the file is read when the connection has room for it.
 #[derive(Debug, Clone)]
 pub(super) struct StoredFile {
     pub(in crate::http) id: AttachmentId,

@@ -62,7 +62,7 @@ pub(in crate::http) struct FailedRequest<'a> {
 pub(in crate::http::server) type ProblemPage = fn(&FailedRequest<'_>, Language) -> Result<Reply, Error>;
 
 impl Reply {
-    /// Creates a 200 reply with a page from a template. The caller adds `Cache-Control`.
+    /// Creates a 200 reply with a page from a template. Add `Cache-Control` to the reply.
     pub(in crate::http) fn rendered(page: &impl askama::Template) -> Result<Self, Error> {
         let body = page.render().map_err(|error| Error::Defect(format!("a page cannot be rendered: {error}")))?;
         let mut reply = Self::ok("text/html; charset=utf-8", body.into());

@@ -44,7 +44,7 @@ pub(in crate::http::server) struct Pair {
 }
 
 impl Pair {
-    /// Reads a key and the certificates after it from one PEM file, and does not compare the period with the clock.
+    /// Reads a key and its certificates from one PEM file. Does not compare the validity period with the clock.
     ///
     /// # Errors
     /// The reason, as a part of a sentence.

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_counts_when_two_checks_find_the_same_files() {
+    fn changed_files_are_read_when_two_checks_in_a_row_find_the_same_files() {
         let mut fixture = Fixture::new();
         let (certificate, key) = pair();
         // Between these two writes, the key belongs to another certificate.
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn files_that_cannot_be_used_are_reported_once_and_tried_until_they_can() {
+    fn unusable_files_are_reported_once_and_read_again_until_they_are_usable() {
         let mut fixture = Fixture::new();
         let in_use = |fixture: &Fixture| fixture.follower.tls.current().as_ref().unwrap().certificate.clone();
         let used = in_use(&fixture);

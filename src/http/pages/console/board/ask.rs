@@ -150,7 +150,7 @@ struct Asked<'a> {
     board: &'a BoardInput,
     cards: &'a [String],
     next: Option<String>,
-    /// The refusal of the day.
+    /// The reason why the day was refused.
     refusal: Option<&'a Refusal>,
 }
 

@@ -10,8 +10,8 @@ use crate::http::pages::texts::console::board::BOARD;
 use crate::http::pages::texts::{Texts, fill};
 use crate::store::board::{BoardCard, BoardStep};
 
-/// The maximum number of cards in a list. Browsers do not lay out a full list while it is out of view, because the
-/// stylesheet sets `content-visibility` for such lists.
+/// The maximum number of cards in a list. The stylesheet sets `content-visibility` for full lists, so browsers do not
+/// lay them out while they are out of view.
 const LIST_CARDS: usize = 50;
 
 /// The facts that all cards of a board share.

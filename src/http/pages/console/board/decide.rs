@@ -17,7 +17,7 @@ use crate::http::server::reply::Reply;
 use crate::store::decision_batch::{self, BatchItem, DecidedBatch};
 use crate::store::{Error, Tx};
 
-/// `POST …/decide`: decides on each chosen candidate, undoes such decisions, or asks for the details of a decision.
+/// `POST …/decide`: decides on each chosen candidate, undoes a batch, or asks for the details of a decision.
 ///
 /// # Errors
 /// `not_found` if the role does not exist in the organization, or the caller may not see it; `forbidden` for a plain

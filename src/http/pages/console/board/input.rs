@@ -39,11 +39,11 @@ pub(super) struct DecideInput {
 
 pub(super) enum Wanted {
     Decision(BatchDecision),
-    /// Undoes the caller's decisions of this batch.
+    /// Undoes the decisions of this batch.
     Undo(DecisionBatchId),
     /// Puts the candidates aside, but the form has no valid day.
     LaterWithoutDay,
-    /// A page that asks for the details of a decision.
+    /// Asks for the details of a decision.
     Question(Question),
 }
 

@@ -49,7 +49,7 @@ impl<'a> PartSource<'a> {
         Ok(Self { tx, texts, scene, counts, applications, medians: RefCell::default() })
     }
 
-    /// Returns the numbers of applications in each status.
+    /// Returns the number of applications in each status.
     pub(super) fn applications(&self) -> ApplicationCounts {
         self.applications
     }

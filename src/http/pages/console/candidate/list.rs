@@ -53,7 +53,7 @@ struct CandidateRow {
     url: String,
     name: String,
     email: String,
-    /// The time of the newest application.
+    /// The time of the newest application or, without one, the time at which the candidate was added.
     since: When,
     applications: Vec<ApplicationLine>,
 }

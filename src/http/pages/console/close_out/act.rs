@@ -172,9 +172,9 @@ pub(super) fn decode_undo(_: &Ctx, request: &Request) -> Result<UndoForm, Error>
 /// followed a rejection, that rejection is not undone.
 ///
 /// # Errors
-/// `not_found` if the role or the batch does not exist in the organization, or the caller may not see it; `forbidden`
-/// for a plain member, and for any user who did not make the rejections; as a page, `conflict` if the batch was already
-/// undone, or after 10 minutes.
+/// `not_found` if the role does not exist in the organization, the caller may not see it, or it has no such batch;
+/// `forbidden` for a plain member, and for any user who did not make the rejections; as a page, `conflict` if the batch
+/// was already undone, or after 10 minutes.
 pub(super) fn undo(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &UndoForm) -> Result<Reply, Error> {
     let (organization, role) = form.input.load(tx, who)?;
     let view = View { tx, who, input: &form.input, organization: &organization, role: &role };

@@ -1,5 +1,5 @@
-//! `/app/{orgSlug}/roles/{id}/close-out`: one rejection of the candidates who are still in progress when a role is
-//! filled or closed. `page` shows them, `act` decides and undoes, and `offer` leads to the page.
+//! `/app/{orgSlug}/roles/{id}/close-out`: rejects the candidates who are still in progress at a role that is filled or
+//! closed, in one batch. `page` shows the candidates, `act` makes and undoes the batch, and `offer` leads to the page.
 
 mod act;
 pub(super) mod offer;

@@ -114,7 +114,8 @@ pub(super) fn reopen(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &StepInput<R
 }
 
 /// # Errors
-/// The errors of [`decode_advance`], but the form of an undo names no step.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `not_found` if
+/// the path has no valid id.
 pub(super) fn decode_undo(_: &Ctx, request: &Request) -> Result<Target, Error> {
     let mut fields = fields::read(request)?;
     Ok(Target::decode(request, &mut fields)?)
@@ -144,7 +145,7 @@ pub(super) struct WithdrawInput {
 }
 
 /// # Errors
-/// The errors of [`decode_advance`], but the form of a withdrawal names no step.
+/// The errors of [`decode_undo`].
 pub(super) fn decode_withdraw(_: &Ctx, request: &Request) -> Result<WithdrawInput, Error> {
     let mut fields = fields::read(request)?;
     let target = Target::decode(request, &mut fields)?;

@@ -40,8 +40,8 @@ pub(in crate::http::pages::console) struct DecisionPanel {
     pub(in crate::http::pages::console) moves: Vec<StepButton>,
     pub(in crate::http::pages::console) reopen: Vec<StepButton>,
     pub(in crate::http::pages::console) may_withdraw: bool,
-    /// The form that puts the application aside; `None` if the application has ended, and without
-    /// [`DecisionPanel::with_later`].
+    /// The form that puts the application aside; `None` if the application has ended, or if
+    /// [`DecisionPanel::with_later`] has not added the form.
     pub(in crate::http::pages::console) later: Option<LaterPanel>,
 }
 

@@ -41,7 +41,7 @@ struct RefusedPart {
 /// Answers a form whose decision was refused.
 ///
 /// # Errors
-/// The refusal itself, if it is neither a conflict nor a fault of the form, such as `forbidden`.
+/// The refusal itself, such as `forbidden`, if it is neither a conflict nor a fault of the form.
 pub(super) fn reply(
     tx: &Tx<'_>,
     who: &Principal,

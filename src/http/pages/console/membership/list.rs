@@ -28,7 +28,7 @@ pub(super) struct MemberQuery {
 pub(super) struct MemberRows {
     pub(super) members: Vec<MemberProfile>,
     pub(super) next_cursor: Option<String>,
-    /// Whether the search has too many words, so that it was not carried out.
+    /// Whether the search was not carried out, because it has too many words.
     pub(super) is_refused: bool,
 }
 

@@ -81,7 +81,7 @@ struct MemberPageInput {
 }
 
 /// # Errors
-/// As [`ListVisit::decode`].
+/// The errors of [`ListVisit::decode`].
 fn decode_page(_: &Ctx, request: &Request) -> Result<MemberPageInput, Error> {
     Ok(MemberPageInput { list: ListVisit::decode(request)?, done: request.query("done")? })
 }
@@ -135,8 +135,9 @@ fn checked(typed: &TypedInvitation) -> Result<Invitation, Refusal> {
 /// address. If the person has no account yet, and the caller may make a link for them, the answer shows a link once.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` unless the caller may give this role; `validation_error` with the form;
-/// `conflict` if the person is already a member, unless they have no account yet and the form names their role.
+/// As pages: `not_found` if the organization does not exist or the caller may not see it; `forbidden` unless the caller
+/// may give this role; `validation_error` with the form; `conflict` if the person is already a member, unless they have
+/// no account yet and the form names their role.
 fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> Result<Reply, Error> {
     let organization = input.list.visit.organization(tx, who)?;
     require_administrator(organization.caller)?;
@@ -253,7 +254,7 @@ struct MemberVisit {
 }
 
 /// # Errors
-/// `not_found` if the path has no valid id; otherwise as [`ListVisit::decode`].
+/// `not_found` if the path has no valid id; otherwise the errors of [`ListVisit::decode`].
 fn decode_member(_: &Ctx, request: &Request) -> Result<MemberVisit, Error> {
     Ok(MemberVisit { list: ListVisit::decode(request)?, user_id: visit::id(request, "userId")? })
 }
@@ -296,8 +297,8 @@ struct RoleInput {
 }
 
 /// # Errors
-/// As [`decode_member`]; `unsupported_media_type` for a body that is not a form; `validation_error` for an unknown
-/// role.
+/// The errors of [`decode_member`]; `unsupported_media_type` for a body that is not a form; `validation_error` for an
+/// unknown role.
 fn decode_role(ctx: &Ctx, request: &Request) -> Result<RoleInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let member = decode_member(ctx, request)?;
@@ -309,8 +310,8 @@ fn decode_role(ctx: &Ctx, request: &Request) -> Result<RoleInput, Error> {
 /// `POST /app/{orgSlug}/members/{userId}/role`: gives a member another role.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` if the member or the role is above the caller; `conflict` if no owner would
-/// remain, or if somebody else has changed the member since the form was made.
+/// As pages: the errors of [`MemberVisit::find`]; `forbidden` if the member or the role is above the caller; `conflict`
+/// if no owner would remain, or if somebody else has changed the member since the form was made.
 fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Result<Reply, Error> {
     let (organization, member) = input.member.find(tx, who)?;
     let refuse = |refusal: &Refusal, message| input.member.refuse(tx, who, &organization, refusal, message);
@@ -334,8 +335,9 @@ fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Re
 /// working. If the member has an account, the link resets their second factors, and all their sessions end.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` if the member is above the caller, or is a member of another organization and the
-/// caller is not a platform admin; `conflict` for the caller's own account and for a disabled user.
+/// As pages: the errors of [`MemberVisit::find`]; `forbidden` if the member is above the caller, or is a member of
+/// another organization and the caller is not a platform admin; `conflict` for the caller's own account and for a
+/// disabled user.
 fn issue_link(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Result<Reply, Error> {
     let (organization, member) = input.find(tx, who)?;
     if let Err(refusal) = require_resettable(organization.caller, member.facts) {
@@ -352,7 +354,8 @@ fn issue_link(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> R
 /// `POST /app/{orgSlug}/members/{userId}/remove`: removes a member from the organization. The user remains.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` if the member is above the caller; `conflict` for the last owner.
+/// As pages: the errors of [`MemberVisit::find`]; `forbidden` if the member is above the caller; `conflict` for the
+/// last owner.
 fn remove(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Result<Reply, Error> {
     let (organization, member) = input.find(tx, who)?;
     if let Err(refusal) = require_removable(organization.caller, member.facts) {

@@ -69,8 +69,8 @@ struct MemberView {
     has_factor: bool,
     role_field: Field,
     role_before: &'static str,
-    /// The reason why the control for the role is disabled, if it is. The next two fields are the same for other
-    /// controls.
+    /// The reason why the control for the role is disabled, if it is. The next two fields do the same for the buttons
+    /// that make a link and remove the member.
     role_obstacle: Option<&'static str>,
     link_obstacle: Option<&'static str>,
     removal_obstacle: Option<&'static str>,

@@ -28,7 +28,7 @@ struct ReviewChanges {
     /// The sentence about the decision of somebody else on the application that is shown: empty if there is no such
     /// decision, for example after an undo; `None` if the application has not changed.
     meanwhile: Option<String>,
-    /// The sentence that replaces the candidate that is shown, if the candidate was erased.
+    /// The sentence that replaces the candidate who is shown, if the candidate was erased.
     erased: Option<&'static str>,
     news: Option<String>,
     live: Live,

@@ -167,7 +167,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the word for a decision in the list, with the name of the user who made it, unless that is the reader.
+    /// Returns the word for a decision in the list, with the name of the user who made it if that is not the reader.
     fn decided(&self, decision: &QueueDecision) -> String {
         let what = self.word(decision);
         match &decision.by {

@@ -91,7 +91,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CreateInput, Error> {
 /// the id of the new role, so a form that is sent twice creates one role.
 ///
 /// # Errors
-/// As pages: `not_found`, `forbidden` for a plain member, and `validation_error` with the form and its errors.
+/// As pages: `not_found` if the organization does not exist or the caller may not see it; `forbidden` for a plain
+/// member; `validation_error` with the form and its errors.
 pub(super) fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CreateInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     organization.caller.require_manager()?;
@@ -185,7 +186,7 @@ pub(super) fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeInput, E
 /// role too.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` for a plain member; `validation_error` with the form and its errors; `conflict`
+/// As pages: the errors of [`RoleVisit::find_to_manage`]; `validation_error` with the form and its errors; `conflict`
 /// with both versions if one of the fields has changed since the form was made, and `conflict` with the form for fewer
 /// positions than hires.
 pub(super) fn save(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Result<Reply, Error> {

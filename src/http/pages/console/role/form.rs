@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn other_members_and_other_forms_of_a_description_are_retained() {
+    fn members_of_a_description_that_the_form_does_not_show_are_retained_unless_the_text_is_emptied() {
         let object = |text: &str| serde_json::from_str::<Map<String, Value>>(text).unwrap();
         let own = Description::new(object(r#"{"html":"<p>"}"#));
         assert!(!shows_description(&own) && shows_description(&Description::default()));

@@ -55,14 +55,14 @@ struct Fields {
     facts: Vec<Field>,
     salary: Vec<Field>,
     rest: Vec<Field>,
-    /// `None` if a program wrote the description in another format than Markdown.
+    /// `None` if a program wrote the description in a format other than Markdown.
     description: Option<Field>,
 }
 
-/// The origin of the form.
+/// The role that the form creates or changes.
 enum Source {
     New {
-        /// The id that the new role will get, so that a form that is sent twice creates one role.
+        /// The id that the new role will get. The form names this id, so a form that is sent twice creates one role.
         id: String,
         /// The id of the role that is copied, and the note about it.
         copied: Option<(String, String)>,

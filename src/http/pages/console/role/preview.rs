@@ -25,7 +25,7 @@ pub(super) struct PreviewInput {
     role_id: Option<RoleId>,
     /// The typed values; `None` for the saved ones.
     form: Option<RoleForm>,
-    /// Whether the form is for a copy of the role, which is not saved yet.
+    /// Whether the form is for an unsaved copy of the role.
     is_copy: bool,
 }
 
@@ -37,20 +37,20 @@ pub(super) fn decode_new(_: &Ctx, request: &Request) -> Result<PreviewInput, Err
 }
 
 /// # Errors
-/// As [`decode_new`]; `unsupported_media_type` for a body that is not a form.
+/// The errors of [`decode_new`]; `unsupported_media_type` for a body that is not a form.
 pub(super) fn decode_typed_new(ctx: &Ctx, request: &Request) -> Result<PreviewInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     Ok(PreviewInput { form: Some(RoleForm::decode(form)?), ..decode_new(ctx, request)? })
 }
 
 /// # Errors
-/// As [`decode_new`]; `not_found` if the path has no valid id.
+/// The errors of [`decode_new`]; `not_found` if the path has no valid id.
 pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<PreviewInput, Error> {
     Ok(PreviewInput { role_id: Some(visit::id(request, "id")?), ..decode_new(ctx, request)? })
 }
 
 /// # Errors
-/// As [`decode`] and [`decode_typed_new`].
+/// The errors of [`decode`] and [`decode_typed_new`].
 pub(super) fn decode_typed(ctx: &Ctx, request: &Request) -> Result<PreviewInput, Error> {
     Ok(PreviewInput { role_id: Some(visit::id(request, "id")?), ..decode_typed_new(ctx, request)? })
 }
@@ -80,8 +80,8 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PreviewInput
     careers::preview(ctx, texts, &portal, &role, organization.portal_enabled && organization.enabled)
 }
 
-/// Returns the role with the typed values. A saved value replaces each invalid value or, if the saved value is invalid
-/// too, the field becomes empty.
+/// Returns the role with the typed values. The saved value replaces an invalid typed value. If the saved value is
+/// invalid too, the field becomes empty.
 fn previewed(form: &RoleForm, before: &RoleRecord, today: Date) -> RoleRecord {
     let (mut form, saved) = (form.clone(), RoleForm::of(before));
     // Each round replaces the values that the rules refuse.

@@ -38,7 +38,7 @@ impl RoleVisit {
     /// Does the same as [`Self::find`] for a caller who may change the role.
     ///
     /// # Errors
-    /// As [`Self::find`]; `forbidden` for a plain member.
+    /// The errors of [`Self::find`]; `forbidden` for a plain member.
     pub(in crate::http::pages::console) fn find_to_manage(
         &self,
         tx: &Tx<'_>,

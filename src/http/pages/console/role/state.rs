@@ -26,7 +26,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<RoleVisit, Error> {
 /// `POST /app/{orgSlug}/roles/{id}/open`: opens a draft.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` for a plain member; `conflict` with the reason if the role cannot be opened in
+/// As pages: the errors of [`RoleVisit::find_to_manage`]; `conflict` with the reason if the role cannot be opened in
 /// this way.
 pub(super) fn open(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleVisit) -> Result<Reply, Error> {
     let (organization, role) = input.find_to_manage(tx, who)?;
@@ -42,7 +42,7 @@ pub(super) fn open(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleVisit) -
 /// `POST /app/{orgSlug}/roles/{id}/reopen`: opens a closed role again.
 ///
 /// # Errors
-/// As [`open`].
+/// The errors of [`open`].
 pub(super) fn reopen(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleVisit) -> Result<Reply, Error> {
     let (organization, role) = input.find_to_manage(tx, who)?;
     if matches!(role.record.seats.status, RoleStatus::Open | RoleStatus::Filled) {
@@ -72,7 +72,7 @@ pub(super) fn decode_close(_: &Ctx, request: &Request) -> Result<CloseInput, Err
 /// `POST /app/{orgSlug}/roles/{id}/close`: closes an open or filled role.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` for a plain member; `validation_error` without a valid reason; `conflict` if the
+/// As pages: the errors of [`RoleVisit::find_to_manage`]; `validation_error` without a valid reason; `conflict` if the
 /// role is a draft, or was closed with another reason.
 pub(super) fn close(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CloseInput) -> Result<Reply, Error> {
     let (organization, role) = input.role.find_to_manage(tx, who)?;
@@ -104,7 +104,7 @@ fn valid_reason(typed: &str) -> Result<String, Refusal> {
 /// `POST /app/{orgSlug}/roles/{id}/delete`: deletes a draft without applications.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` for a plain member; `conflict` for any other role.
+/// As pages: the errors of [`RoleVisit::find_to_manage`]; `conflict` for any other role.
 pub(super) fn delete(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleVisit) -> Result<Reply, Error> {
     let (organization, role) = input.find_to_manage(tx, who)?;
     match act::delete(ctx, tx, who, &role) {

@@ -97,7 +97,7 @@ fn decode_add(_: &Ctx, request: &Request) -> Result<AddInput, Error> {
 /// `POST /app/{orgSlug}/roles/{id}/steps`: adds a step at the end of the pipeline.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` for a plain member; `validation_error` with the form; `conflict` if the role has
+/// As pages: the errors of [`RoleVisit::find_to_manage`]; `validation_error` with the form; `conflict` if the role has
 /// the maximum number of steps.
 fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &AddInput) -> Result<Reply, Error> {
     let (organization, role) = input.role.find_to_manage(tx, who)?;
@@ -143,7 +143,7 @@ fn decode_default(_: &Ctx, request: &Request) -> Result<RoleVisit, Error> {
 /// language. If the role has steps, nothing changes.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` for a plain member.
+/// As pages: the errors of [`RoleVisit::find_to_manage`].
 fn add_default(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleVisit) -> Result<Reply, Error> {
     let (organization, role) = input.find_to_manage(tx, who)?;
     if pipeline(tx, &role)?.is_empty() {
@@ -166,9 +166,11 @@ impl StepVisit {
         Ok(Self { role: RoleVisit::decode(request)?, step_id: visit::id(request, "stepId")? })
     }
 
+    /// Returns the organization, the role and the step, for a caller who may change them. Also finds a step that was
+    /// removed from the pipeline.
+    ///
     /// # Errors
-    /// As [`RoleVisit::find_to_manage`]; `not_found` if the role has no such step. A step that was removed from the
-    /// pipeline is found too.
+    /// The errors of [`RoleVisit::find_to_manage`]; `not_found` if the role has no such step.
     fn find(&self, tx: &Tx<'_>, who: &Principal) -> Result<(VisibleOrganization, Role, RoleStep), Error> {
         let (organization, role) = self.role.find(tx, who)?;
         let step = store::role_step::find(tx, &role.record.id, &self.step_id)?.ok_or(ABSENT)?;
@@ -199,7 +201,7 @@ struct ChangeInput {
 }
 
 /// # Errors
-/// As [`decode_add`].
+/// The errors of [`decode_add`].
 fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let text = |name| Ok::<_, Refusal>(form.text(name)?.unwrap_or_default().to_owned());
@@ -210,8 +212,8 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeInput, Error> {
 /// `POST /app/{orgSlug}/roles/{id}/steps/{stepId}`: changes the name and the type of a step.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` for a plain member; `validation_error` with the form; `conflict` if the step has
-/// been changed or removed since the form was made.
+/// As pages: the errors of [`StepVisit::find`]; `validation_error` with the form; `conflict` if the step has been
+/// changed or removed since the form was made.
 fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Result<Reply, Error> {
     let (organization, role, before) = input.step.find(tx, who)?;
     let refuse = |fault: Fault| refuse(ctx, tx, who, &input.step, (&organization, &role), &fault);
@@ -242,7 +244,7 @@ struct MoveInput {
 }
 
 /// # Errors
-/// As [`decode_add`].
+/// The errors of [`decode_add`].
 fn decode_move(_: &Ctx, request: &Request) -> Result<MoveInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     // Positions count from 1, so the rule refuses 0, the value of a position that cannot be parsed.
@@ -256,12 +258,12 @@ fn decode_move(_: &Ctx, request: &Request) -> Result<MoveInput, Error> {
     Ok(MoveInput { step: StepVisit::decode(request)?, from, to })
 }
 
-/// `POST /app/{orgSlug}/roles/{id}/steps/{stepId}/move`: moves a step up or down by one position, or to the position to
-/// which it was dragged.
+/// `POST /app/{orgSlug}/roles/{id}/steps/{stepId}/move`: moves a step up or down by one position, or to the position
+/// where it was dropped.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` for a plain member; `conflict` if the step is no longer at the position that the
-/// form names, or the new position does not exist.
+/// As pages: the errors of [`StepVisit::find`]; `conflict` if the step is no longer at the position that the form
+/// names, or the new position does not exist.
 fn move_step(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MoveInput) -> Result<Reply, Error> {
     let (organization, role, step) = input.step.find(tx, who)?;
     let before = pipeline(tx, &role)?;
@@ -279,7 +281,7 @@ fn move_step(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MoveInput) -> Resu
 }
 
 /// # Errors
-/// As [`decode_default`].
+/// The errors of [`StepVisit::decode`].
 fn decode_step(_: &Ctx, request: &Request) -> Result<StepVisit, Error> {
     StepVisit::decode(request)
 }
@@ -288,7 +290,7 @@ fn decode_step(_: &Ctx, request: &Request) -> Result<StepVisit, Error> {
 /// have the step retain it.
 ///
 /// # Errors
-/// As pages: `not_found`; `forbidden` for a plain member; `conflict` for the only step of a role that is not a draft.
+/// As pages: the errors of [`StepVisit::find`]; `conflict` for the only step of a role that is not a draft.
 fn remove(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StepVisit) -> Result<Reply, Error> {
     let (organization, role, step) = input.find(tx, who)?;
     if step.order.is_none() {

@@ -47,7 +47,7 @@ pub(super) struct StepPage {
     default: Option<String>,
     is_draft: bool,
     is_full: bool,
-    /// The id that the next step will get, so that a form that is sent twice adds one step.
+    /// The id that the next step will get. The form names this id, so a form that is sent twice adds one step.
     new_id: String,
     new_name: Field,
     new_type: Field,
@@ -72,8 +72,8 @@ struct StepView {
     is_open: bool,
 }
 
-/// The maximum number of changes to steps of a role among which the page looks for the last change to one step. Somebody
-/// made that change while the form was open, so it is one of the newest.
+/// The maximum number of changes to a role's steps, newest first, in which the page looks for the last change to one
+/// step. Somebody made that change while the form was open, so it is one of the newest.
 const CHANGES_MAX: usize = 100;
 
 /// The saved version of a step beside the typed one: who saved it, and the fields that differ.

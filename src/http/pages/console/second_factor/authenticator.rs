@@ -29,8 +29,8 @@ use crate::store::{self, Error, Grade, Tx};
 
 pub(super) const PATH: &str = "/app/me/authenticator";
 
-/// The text that the signature of this form covers. It stands in place of the link that a signup form has, so that the
-/// forms cannot be exchanged.
+/// The text that the signature of this form covers instead of a signup link. The signature of a signup form is
+/// therefore not valid for this form, and vice versa.
 const FORM_LINK: &str = "authenticator app";
 
 #[derive(Template)]

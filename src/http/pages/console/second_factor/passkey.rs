@@ -141,7 +141,7 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<AddInput, Error> {
 ///
 /// # Errors
 /// As pages: `forbidden` without a recent confirmation; `validation_error` for a refused registration; `conflict` if
-/// the passkey is registered already, and above the maximum number of passkeys.
+/// the passkey is registered already, or if the user has the maximum number of passkeys.
 fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, AddInput { new, answer }: &AddInput) -> Result<Reply, Error> {
     confirm::require_recent_or_return(tx, who, NEW_PATH)?;
     let words = PASSKEY.of(new.visit.texts_for(tx, who)?);

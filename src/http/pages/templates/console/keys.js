@@ -63,7 +63,7 @@ function showKeys() {
   openDialog(content);
 }
 
-/** Does what the control with this key does. Returns false if there is none. */
+/** Activates the control with this key, or else runs the act that a module added. Returns false if there is neither. */
 function press(key, event) {
   const control = keyedControls().find((candidate) => candidate.dataset.key === key);
   if (control) {

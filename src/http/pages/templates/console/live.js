@@ -1,6 +1,6 @@
-// Shows what others change while the page is visible: asks the service every few seconds, and replaces only the parts
-// that changed. Focus, selection, scroll position and typed text stay. The element with the id `live`
-// has the URL to poll.
+// While the page is visible, shows what others change: asks the service every few seconds, and replaces only the parts
+// that have changed. Focus, selection, scroll position and typed text stay. The element with the id `live` has the URL
+// to poll.
 
 const LIVE_PAUSE_MS = 5000;
 const LIVE_PAUSE_MS_MAX = 60_000;
@@ -19,7 +19,8 @@ const isTyped = (field) => field.value !== field.defaultValue || field.checked !
 const isInUse = (part) =>
   Boolean(part.querySelector("details[open] form, form :is(input, textarea, select):focus")) || [...part.querySelectorAll("input, textarea")].some(isTyped);
 
-/** If the template has `data-held` and the user is using a form of the part: shows that text as a notice in the part, and returns true. */
+/** If the template has `data-held` and the user is using a form of the part, shows the text of `data-held` as a notice
+    in the part, and returns true. */
 function holdPart(part, { held }) {
   if (held === undefined || !isInUse(part)) return false;
   part.querySelector(".held")?.remove();

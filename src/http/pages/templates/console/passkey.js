@@ -1,6 +1,6 @@
-// Passkeys (WebAuthn). A form with `data-passkey` of `create` or `get` is sent with the answer of an authenticator. The URL
-// in `data-options` gives the options and the challenge. The form is hidden where the browser offers no passkeys, and
-// the element after it says why.
+// Passkeys (WebAuthn). A form with `data-passkey` of `create` or `get` is sent with the answer of an authenticator. The
+// URL in `data-options` gives the options and the challenge. Where the browser offers no passkeys, the form is hidden,
+// and the element after the form says why.
 
 const PASSKEY_PREFIX = "confirmation.";
 const PASSKEY_REFRESH_MS = 240_000;
@@ -60,7 +60,8 @@ function sendAnswered(form) {
   delete form.dataset.answered;
 }
 
-/** Hides the form and shows why there are no passkeys: the browser has none, or the service is opened at another address. */
+/** Hides the form and shows why there are no passkeys: the browser has none, or the service is opened at another
+    address. */
 function hidePasskeys(form) {
   form.hidden = true;
   const note = form.nextElementSibling;
@@ -69,7 +70,7 @@ function hidePasskeys(form) {
 
 function showPasskeyFault(form, fault) {
   if (fault.name === "SecurityError") return hidePasskeys(form);
-  // The session has ended. The answer to the form is the sign-in, which carries it.
+  // The session has ended. The answer to the form is the sign-in, which carries the form.
   if (fault.status === 401) return sendAnswered(form);
   const line = form.querySelector("[data-passkey-fault]");
   const { cancelled, exists, throttled } = form.dataset;

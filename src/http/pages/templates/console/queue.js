@@ -25,7 +25,7 @@ function prefetchQueue({ detail } = {}) {
   for (const url of urls) if (!fetched.has(url)) fetched.set(url, fetchParts(url).catch(() => undefined));
   if (!detail?.isLive) document.getElementById("here")?.scrollIntoView({ block: "nearest" });
 }
-// A decision changes the list, so the parts that were fetched before it are out of date.
+// A decision changes the list, so the parts that were fetched before the decision are out of date.
 document.addEventListener("submit", () => fetched.clear());
 document.addEventListener("swapped", prefetchQueue);
 prefetchQueue();

@@ -1,16 +1,18 @@
 // Sends forms with fetch and replaces parts of the page with the answer. A form with `data-swap` is sent this way. The
 // server renders every part; nothing here builds HTML. The answer has templates:
 //
-//   <template data-for="ID">   replaces the element with this id, or removes it if the template is empty. If there is no
-//                              such element, the other attributes decide
-//   <template data-append="ID">, <template data-before="ID">
-//                              adds content at the end of the element, or before it; with both, before it if it exists
+//   <template data-for="ID">   replaces the element with this id, or removes it if the template is empty. If the
+//                              element does not exist, the other attributes apply
+//   <template data-before="ID">
+//                              adds content before this element. If the element does not exist, `data-append` applies
+//   <template data-append="ID">
+//                              adds content at the end of this element
 //   <template data-say>        the message about the act, which screen readers also announce
 //   <template data-news>       the message about what others did
 //   <template data-dialog>     is shown as a dialog
 //   <template data-focus="ID"> moves the focus to this element
 //
-// An answer without templates is another page, which is opened.
+// An answer without templates is another page, which the browser opens.
 
 /** The only place where text becomes HTML (Trusted Types policy `console`). */
 const html = globalThis.trustedTypes?.createPolicy("console", { createHTML: (text) => text }) ?? { createHTML: (text) => text };
@@ -28,7 +30,7 @@ function unsay() {
   if (hadFocus) document.getElementById("main").focus({ preventScroll: true });
 }
 
-/** Shows a message until somebody closes it, or until its act cannot be undone. `nodes` may contain an undo form. */
+/** Shows a message until somebody closes it or its act can no longer be undone. `nodes` may contain an undo form. */
 function say(...nodes) {
   const close = document.createElement("button");
   close.className = "close";
@@ -58,8 +60,8 @@ function openDialog(content) {
   return dialog;
 }
 
-/** Replaces parts of the page with the templates of an answer. Keeps the focus on the element with the same id. `hold`
-    is given for changes by others: an element for which it returns true stays, and so does the selection. */
+/** Replaces parts of the page with the templates of an answer. Keeps the focus on the element with the same id. Changes
+    by others come with `hold`: an element for which `hold` returns true stays, and so does the selection. */
 function swapParts(text, hold) {
   const answer = new DOMParser().parseFromString(html.createHTML(text), "text/html");
   const templates = [...answer.querySelectorAll("template")];

@@ -64,7 +64,7 @@ pub(in crate::http) static ACTIVITY: ByLanguage<ActivityTexts> = ByLanguage {
     },
 };
 
-/// An action, and its label in English, German, French and Spanish. Decisions name the step: `{step}`.
+/// An action, and its label in English, German, French and Spanish. Some labels name the step: `{step}`.
 type Label = (&'static str, [&'static str; 4]);
 
 #[rustfmt::skip]

@@ -35,8 +35,8 @@ pub(in crate::http) struct BoardTexts {
     pub(in crate::http) no_steps: &'static str,
     pub(in crate::http) no_steps_more: &'static str,
     pub(in crate::http) no_candidates: &'static str,
-    /// The next step if nobody has applied, and the role is a draft, is open but not on the career page, is on the
-    /// career page, or has ended.
+    /// The next step if nobody has applied: for a role that is a draft, one that is open but not on the career page,
+    /// one that is on the career page, and one that has ended.
     pub(in crate::http) no_candidates_draft: &'static str,
     pub(in crate::http) no_candidates_hidden: &'static str,
     pub(in crate::http) no_candidates_public: &'static str,

@@ -13,7 +13,7 @@ pub(in crate::http) struct DecidingTexts {
     pub(in crate::http) key_select_more: &'static str,
     /// The link to everything that can be decided about a candidate, for screen readers. The candidate's name follows.
     pub(in crate::http) menu: &'static str,
-    /// The titles of the forms, for one candidate with a `{name}` and for several.
+    /// The titles of the forms, for one candidate (`{name}`) and for several.
     pub(in crate::http) decide_one: &'static str,
     pub(in crate::http) move_one: &'static str,
     pub(in crate::http) move_many: Counted,

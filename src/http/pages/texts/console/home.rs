@@ -20,7 +20,7 @@ pub(in crate::http) struct HomeTexts {
     pub(in crate::http) overdue: Counted,
     /// The heading of the candidates who withdrew in the last 14 days.
     pub(in crate::http) withdrew: &'static str,
-    /// The message if nobody waits for a decision, and what happens next.
+    /// The message if nobody waits for a decision, and the hint below it.
     pub(in crate::http) nothing: &'static str,
     pub(in crate::http) nothing_more: &'static str,
 }

@@ -6,7 +6,7 @@ use crate::http::pages::texts::Counted;
 pub(in crate::http) struct LaterTexts {
     /// The control that opens the form.
     pub(in crate::http) later: &'static str,
-    /// The titles of the form, for one candidate with a `{name}` and for several.
+    /// The titles of the form, for one candidate (`{name}`) and for several.
     pub(in crate::http) aside_one: &'static str,
     pub(in crate::http) aside_many: Counted,
     /// The buttons for 1, 3 and 7 days.
@@ -20,7 +20,7 @@ pub(in crate::http) struct LaterTexts {
     pub(in crate::http) take_up: &'static str,
     /// The mark: `{day}`.
     pub(in crate::http) until: &'static str,
-    /// The forms of `{day}` in a sentence about a later day: a weekday, and a `{date}` after the next six days.
+    /// The values of `{day}`: a weekday if the day is one of the next six, otherwise a `{date}`.
     pub(in crate::http) weekdays: [&'static str; 7],
     pub(in crate::http) until_date: &'static str,
     /// The mark once the day has come.

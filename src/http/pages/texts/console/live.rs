@@ -1,4 +1,4 @@
-//! The texts of pages that show what others change meanwhile.
+//! The texts of pages that show the changes that others make while the page is open.
 
 use super::ByLanguage;
 
@@ -15,8 +15,8 @@ pub(in crate::http) struct LiveTexts {
     pub(in crate::http) other: &'static str,
     /// Several acts: `{count}`, and `{who}` with one or more names.
     pub(in crate::http) many: &'static str,
-    /// Somebody changed the role or its steps: `{who}`, `{time}`, which is the time of day or, for another day, also the
-    /// date.
+    /// Somebody changed the role or its steps: `{who}` and `{time}`, which is the time of day, with the date if the
+    /// change was made on another day.
     pub(in crate::http) role_changed: &'static str,
     pub(in crate::http) steps_changed: &'static str,
     /// The service changed the role: `{time}`.
@@ -43,8 +43,8 @@ pub(in crate::http) static LIVE: ByLanguage<LiveTexts> = ByLanguage {
         role_changed: "{who} changed this role ({time})",
         steps_changed: "{who} changed the steps of this role ({time})",
         role_changed_itself: "The service changed this role ({time})",
-        load: "Load it again",
-        held: "This application has changed. Your form below was kept.",
+        load: "Load the page again",
+        held: "This application has changed. Your form below is unchanged.",
         signed_out: "You have been signed out, so this page no longer shows changes.",
         sign_in: "Sign in",
         gone: "This page no longer exists, or you may no longer see it.",

@@ -62,7 +62,7 @@ pub(in crate::http) static PASSKEY: ByLanguage<PasskeyTexts> = ByLanguage {
         add_title: "Add a passkey",
         add_lead: "Your phone, computer, security key or password manager keeps the passkey. You then sign in with your fingerprint, your face or a PIN, and need neither your password nor a code.",
         name: "Name of the passkey",
-        name_hint: "So that you recognize it in your list, for example “Work laptop”.",
+        name_hint: "Choose a name that you will recognize in your list, for example “Work laptop”.",
         add: "Add the passkey",
         row: "Passkey “{name}”",
         added_used: "added on {date}, last used {used}",

@@ -35,7 +35,7 @@ const IDLE_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum time for reading a whole form: enough for the largest file over a slow mobile network.
 const FORM_TIMEOUT: Duration = Duration::from_secs(5 * 60);
 
-/// The maximum number of parts in a multipart form: far more than the number of fields in any such form of this
+/// The maximum number of parts in a multipart form: far more than the number of fields in any multipart form of this
 /// service.
 const PARTS_MAX: usize = 100;
 
