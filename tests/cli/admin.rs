@@ -142,10 +142,8 @@ fn a_password_has_12_to_1000_characters() {
     for input in ["tin boat old", "мой дом стар", &"tin boat old. ".repeat(80)[..1_000]] {
         let output = set_password(&dir, owner, input.as_bytes()).succeeded();
         assert_eq!(output.stdout, "");
-        assert!(
-            !output.stderr.contains(input) && output.stderr.contains("Owner@Acme.example")
-                || output.stderr.contains(owner)
-        );
+        assert!(!output.stderr.contains(input), "{output:?}");
+        assert!(output.stderr.contains(owner), "{output:?}");
     }
 }
 
