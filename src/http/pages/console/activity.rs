@@ -31,6 +31,12 @@ pub(super) struct Reader<'a> {
     pub(super) now: Timestamp,
 }
 
+/// Returns whether a row without a user was written for an act of the candidate, and not of the service.
+pub(super) fn is_by_candidate(action: &str) -> bool {
+    const ACTS: [&str; 5] = ["signed_up", "signed_up_again", "withdrawn", "asked", "signup_deleted"];
+    ACTS.iter().any(|act| action.ends_with(act))
+}
+
 impl Reader<'_> {
     /// Converts an activity row to the form that the page shows. `step_name` returns the name of a candidate step, or
     /// `None` if the step no longer exists.
@@ -42,10 +48,9 @@ impl Reader<'_> {
         let words = ACTIVITY.of(self.texts);
         let step = activity.candidate_role_step_id.as_ref().and_then(step_name);
         let step = step.unwrap_or_else(|| words.a_step.to_owned());
-        let by_candidate = ["signed_up", "signed_up_again", "withdrawn", "asked", "signup_deleted"];
         let who = match &activity.actor {
             Some(actor) => actor.name.clone(),
-            None if by_candidate.iter().any(|act| activity.action.ends_with(act)) => words.candidate.to_owned(),
+            None if is_by_candidate(&activity.action) => words.candidate.to_owned(),
             None => words.service.to_owned(),
         };
         let how = if activity.api_key_id.is_some() { words.with_key } else { words.in_browser };

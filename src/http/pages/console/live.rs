@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use askama::Template;
 use hyper::Method;
 
+use super::activity::is_by_candidate;
 use super::visit::Visit;
 use super::when;
 use crate::domain::activity::{Action, is_reading};
@@ -130,11 +131,7 @@ impl Reporter<'_> {
     /// Returns the name of the user who acted, or the word for the candidate or for the service.
     fn name_of<'c>(&self, change: &'c OrganizationChange) -> &'c str {
         let words = ACTIVITY.of(self.texts);
-        let is_of_candidate = matches!(
-            Action::parse(&change.action),
-            Some(Action::CandidateRoleSignedUp | Action::CandidateRoleSignedUpAgain | Action::CandidateRoleWithdrawn)
-        );
-        let nobody = if is_of_candidate { words.candidate } else { words.service };
+        let nobody = if is_by_candidate(&change.action) { words.candidate } else { words.service };
         change.by.as_ref().map_or(nobody, |by| &by.name)
     }
 

@@ -75,6 +75,11 @@ impl Column {
     pub(super) fn lists(&self) -> Vec<&[Card]> {
         if self.cards.is_empty() { vec![&[]] } else { self.cards.chunks(LIST_CARDS).collect() }
     }
+
+    /// Returns whether a list has all the cards that it can have.
+    pub(super) fn is_full(&self, list: &[Card]) -> bool {
+        list.len() == LIST_CARDS
+    }
 }
 
 impl Card {
