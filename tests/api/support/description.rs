@@ -51,12 +51,20 @@ static SCHEMAS: LazyLock<Registry<'static>> = LazyLock::new(|| {
     Registry::new().draft(Draft::Draft202012).add(SCHEMAS_URI, all).unwrap().prepare().unwrap()
 });
 
-static VALIDATORS: Mutex<BTreeMap<String, Arc<Validator>>> = Mutex::new(BTreeMap::new());
+static VALIDATORS: Mutex<Validators> = Mutex::new(Validators { by_address: BTreeMap::new(), by_text: BTreeMap::new() });
+static PROBLEM: LazyLock<Value> = LazyLock::new(|| json!({ "$ref": "#/components/schemas/Problem" }));
 static FINDINGS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 static SEEN: Mutex<BTreeSet<(String, u16)>> = Mutex::new(BTreeSet::new());
 
+/// The compiled schemas. Most schemas of the description have the text of another one, so each text is compiled once.
+/// The address of a schema avoids writing its text for each answer.
+struct Validators {
+    by_address: BTreeMap<(Strictness, usize), Arc<Validator>>,
+    by_text: BTreeMap<(Strictness, String), Arc<Validator>>,
+}
+
 /// The treatment of undescribed members when a value is checked against a schema.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Strictness {
     /// Allows undescribed members, which callers may send.
     Open,
@@ -77,7 +85,7 @@ pub(super) fn check(method: &str, path: &str, sent: &[u8], answer: &Answer) {
     let mut wrong = Vec::new();
     if route_name == NO_ROUTE {
         if method != "HEAD" && answer.header("content-type") == Some("application/problem+json") {
-            wrong.extend(violations(Strictness::Closed, &reference("Problem"), &answer.json()));
+            wrong.extend(violations(Strictness::Closed, &PROBLEM, &answer.json()));
         }
     } else {
         match response(&route_name, answer.status) {
@@ -132,17 +140,24 @@ pub(crate) fn resolved(value: &'static Value) -> &'static Value {
     }
 }
 
-/// Returns the violations of a schema by a value. Compiles each schema once.
-pub(crate) fn violations(strictness: Strictness, schema: &Value, value: &Value) -> Vec<String> {
-    let key = format!("{strictness:?} {schema}");
-    let known = VALIDATORS.lock().unwrap().get(&key).cloned();
-    let validator = known.unwrap_or_else(|| {
-        let compiled = Arc::new(compile(schema, strictness));
-        VALIDATORS.lock().unwrap().insert(key, Arc::clone(&compiled));
-        compiled
-    });
+/// Returns the violations of a schema by a value.
+pub(crate) fn violations(strictness: Strictness, schema: &'static Value, value: &Value) -> Vec<String> {
+    let validator = validator(strictness, schema);
     let errors = validator.iter_errors(value);
     errors.map(|error| format!("{} at {:?}", error, error.instance_path().to_string())).collect()
+}
+
+fn validator(strictness: Strictness, schema: &'static Value) -> Arc<Validator> {
+    let address = (strictness, std::ptr::from_ref(schema).addr());
+    let mut validators = VALIDATORS.lock().unwrap();
+    if let Some(known) = validators.by_address.get(&address) {
+        return Arc::clone(known);
+    }
+    let text = (strictness, schema.to_string());
+    let compiled = validators.by_text.entry(text).or_insert_with(|| Arc::new(compile(schema, strictness)));
+    let compiled = Arc::clone(compiled);
+    validators.by_address.insert(address, Arc::clone(&compiled));
+    compiled
 }
 
 fn compile(schema: &Value, strictness: Strictness) -> Validator {
@@ -185,10 +200,6 @@ fn close(schema: &Value) -> Value {
         closed.insert("additionalProperties".to_owned(), json!(false));
     }
     Value::Object(closed)
-}
-
-fn reference(name: &str) -> Value {
-    json!({ "$ref": format!("#/components/schemas/{name}") })
 }
 
 fn operation(route_name: &str) -> Option<&'static Value> {
