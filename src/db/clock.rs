@@ -1,11 +1,11 @@
 //! The believed clock of a running service, and its heartbeat in the file. The heartbeat is the believed time, which
 //! the service writes every few minutes and when it stops. The next start continues from the heartbeat.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use super::connection::{self, Use};
+use rusqlite::Connection;
+
 use super::job::Grade;
 use super::job_reader::JobReader;
 use super::scheduler::Step;
@@ -40,12 +40,11 @@ struct State {
 
 impl Clock {
     /// Continues from the heartbeat in the file. If there is no heartbeat, starts at the time of the wall clock.
-    pub(crate) fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, Error> {
-        let connection = connection::open(path, Use::Write)?;
+    pub(crate) fn open(connection: &Connection, world: Arc<dyn World>) -> Result<Self, Error> {
         let wall = world.now();
-        let heartbeat = match tx::snapshot(&connection, wall, heartbeat)? {
+        let heartbeat = match tx::snapshot(connection, wall, heartbeat)? {
             Some(heartbeat) => heartbeat,
-            None => tx::act(&connection, wall, begin)?,
+            None => tx::act(connection, wall, begin)?,
         };
         let now = world.monotonic();
         let state =

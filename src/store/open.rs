@@ -10,11 +10,12 @@ use super::refused_credential::RefusalLog;
 use super::service::Store;
 use super::{background_job, erasure, file, form_secret};
 use crate::db::clock::Clock;
+use crate::db::connection::{self, Use};
 use crate::db::health::Health;
 use crate::db::identity::Identity;
 use crate::db::writer::Writer;
 use crate::db::writer_thread::WriterThread;
-use crate::db::{OpenError, Reserve, connection, full_disk};
+use crate::db::{OpenError, Reserve, full_disk};
 use crate::world::World;
 
 /// The maximum number of reading connections: enough for all threads of the service that read. A read takes
@@ -42,12 +43,14 @@ impl Store {
     ) -> Result<Self, OpenError> {
         file::prepare(path, file::Missing::Create, file::Older::Upgrade)?;
         let identity = Arc::new(Identity::before_opening(path)?);
-        let erased_without_list = erasure::write_missing_list(path)?;
+        // The steps of the start share a connection, because each connection parses the whole schema.
+        let connection = connection::open(path, Use::Write)?;
+        let erased_without_list = erasure::write_missing_list(path, &connection)?;
         let (erasures, erased_again) = erasure::restore(path, world.as_ref())?;
         let erasures = Arc::new(erasures);
         let cached = Arc::new(CachedState::default());
         let hooks = StoreHooks::new(Arc::clone(&cached), Arc::clone(&erasures));
-        let clock = Arc::new(Clock::open(path, Arc::clone(world))?);
+        let clock = Arc::new(Clock::open(&connection, Arc::clone(world))?);
         let writer = Arc::new(Writer::default());
         let writer_thread = WriterThread::start(
             path,
@@ -77,9 +80,9 @@ impl Store {
         };
         let readers = connection::open_readers(path, READERS_MAX)?;
         let scheduler = background_job::start(&parts)?;
-        let form_secret = form_secret::load_or_create(path, world.as_ref())?;
+        let form_secret = form_secret::load_or_create(&connection, world.as_ref())?;
         parts.identity.opened()?;
-        parts.identity.mark_at_start(world.as_ref())?;
+        parts.identity.mark_at_start(&connection, world.as_ref())?;
         Ok(Self { scheduler, readers, parts, erased_again, erased_without_list, form_secret, _lock: lock })
     }
 }

@@ -228,17 +228,19 @@ fn recognize(path: &Path) -> Result<FileState, OpenError> {
 }
 
 fn inspect(path: &Path, connection: &Connection) -> Result<FileState, OpenError> {
-    let pragma = |sql| connection.query_row(sql, [], |row| row.get(0));
-    let read = || -> Result<(i64, i64, i64), rusqlite::Error> {
+    let number = |sql| connection.query_row(sql, [], |row| row.get(0));
+    let read = || -> Result<Option<FileState>, rusqlite::Error> {
         // One snapshot of the file, because another process may be creating it.
         connection.execute_batch("BEGIN")?;
-        let tables = pragma("SELECT count(*) FROM sqlite_schema")?;
-        Ok((pragma("PRAGMA application_id")?, pragma("PRAGMA user_version")?, tables))
+        // Both numbers are in the header of the file. Counting the tables parses the whole schema.
+        Ok(match (number("PRAGMA application_id")?, number("PRAGMA user_version")?) {
+            (schema::APPLICATION_ID, version) => Some(FileState::Version(version)),
+            (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Some(FileState::Empty),
+            _ => None,
+        })
     };
     match read() {
-        Ok((0, 0, 0)) => Ok(FileState::Empty),
-        Ok((schema::APPLICATION_ID, version, _)) => Ok(FileState::Version(version)),
-        Ok(_) => Err(OpenError::Foreign(path.to_owned())),
+        Ok(state) => state.ok_or_else(|| OpenError::Foreign(path.to_owned())),
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
             Err(OpenError::Foreign(path.to_owned()))
         }

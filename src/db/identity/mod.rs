@@ -14,7 +14,6 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 
 use rusqlite::Connection;
 
-use super::connection::{self, Use};
 use super::file::OpenError;
 use super::path;
 use super::schema;
@@ -118,10 +117,9 @@ impl Identity {
     ///
     /// # Errors
     /// [`OpenError::Failed`] if the file was already overwritten.
-    pub(crate) fn mark_at_start(&self, world: &dyn World) -> Result<(), OpenError> {
-        let path = &self.database.path;
-        let marked = connection::open(path, Use::Write).and_then(|connection| self.mark(&connection, world));
-        if matches!(marked, Ok(Some(_))) { Err(replaced(path)) } else { Ok(()) }
+    pub(crate) fn mark_at_start(&self, connection: &Connection, world: &dyn World) -> Result<(), OpenError> {
+        let marked = self.mark(connection, world);
+        if matches!(marked, Ok(Some(_))) { Err(replaced(&self.database.path)) } else { Ok(()) }
     }
 
     /// Returns a sentence if a name is missing or belongs to another file. Calls `stat` four times, which takes a few

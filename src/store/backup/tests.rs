@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
+use crate::db::connection::{self, Use};
 use crate::domain::disk::DiskSpace;
 use crate::domain::timestamp::Rounding;
 use crate::store::act_alone;
@@ -47,7 +48,9 @@ impl Fixture {
             hook: None,
             room: UploadLimits::default(),
         });
-        let clock = Arc::new(Clock::open(&path, Arc::clone(&world) as Arc<dyn World>).unwrap());
+        let clock = Arc::new(
+            Clock::open(&connection::open(&path, Use::Write).unwrap(), Arc::clone(&world) as Arc<dyn World>).unwrap(),
+        );
         let lines = Arc::default();
         let job = start(&dir, &world, &settings, &clock, &lines);
         Self { dir, world, settings, clock, job, lines }

@@ -6,8 +6,7 @@ use std::path::Path;
 use super::last_change;
 use super::list::{ErasureList, ListLine};
 use crate::db::OpenError;
-use crate::db::connection::{self, Use};
-use crate::db::row::Columns;
+use crate::db::row::{Columns, Connection};
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::erasure::replay::ListedErasure;
 use crate::domain::id::{CandidateId, Id};
@@ -15,13 +14,12 @@ use crate::domain::timestamp::Timestamp;
 
 /// Writes a missing list from the erasures that the file records. Returns the number of candidates in the new list, or
 /// 0 if the list is not missing. The lost list may have named other candidates, whose data is then still in the file.
-pub(in super::super) fn write_missing_list(path: &Path) -> Result<usize, OpenError> {
+pub(in super::super) fn write_missing_list(path: &Path, connection: &Connection) -> Result<usize, OpenError> {
     let list = ErasureList::beside(path);
     if list.exists() {
         return Ok(0);
     }
-    let connection = connection::open(path, Use::Read)?;
-    let lines = tx::snapshot(&connection, Timestamp::from_micros(0), recorded_erasures)?;
+    let lines = tx::snapshot(connection, Timestamp::from_micros(0), recorded_erasures)?;
     if !lines.is_empty() {
         list.append(0, &lines)?;
     }

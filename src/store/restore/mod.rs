@@ -11,6 +11,7 @@ use serde_json::json;
 pub use self::access::Withdrawn;
 pub use self::comparison::{Difference, Lineage};
 use super::{activity, check, erasure, file};
+use crate::db::connection::{self, Use};
 use crate::db::file::replacement::{Replacement, empty_log};
 use crate::db::{Error, OpenError, act_alone, act_beside, check as pages};
 use crate::domain::timestamp::Timestamp;
@@ -123,7 +124,7 @@ impl Restore {
     pub fn finish(self, now: Timestamp) -> Result<Option<PathBuf>, Refused> {
         if matches!(self.replaced, Replaced::Known(_)) {
             // A list that is missing is written from the erasures that the file records.
-            erasure::write_missing_list(&self.file)?;
+            erasure::write_missing_list(&self.file, &connection::open(&self.file, Use::Read)?)?;
         }
         erasure::add_missing_lines(&self.file, &self.copy)?;
         if matches!(self.replaced, Replaced::Known(_)) {
