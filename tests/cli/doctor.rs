@@ -192,7 +192,8 @@ fn a_base_url_that_leads_elsewhere_is_found() {
     let elsewhere = other.serve(&["--db", "b.db"]);
     let found = at(&elsewhere.url());
     finds(&found, "now", "proxy", "the answer does not come from the service of this file", "curl -i ");
-    let closed = elsewhere.url();
+    // Services of other tests listen on 127.0.0.1, where one of them may get the closed port.
+    let closed = elsewhere.url().replace("127.0.0.1", "127.0.0.2");
     elsewhere.stop("TERM").succeeded();
     finds(&at(&closed), "now", "proxy", "does not answer: ", "curl -v ");
     finds(&at("http://nobody.invalid"), "now", "proxy", "has no address: ", "getent hosts nobody.invalid");
