@@ -31,20 +31,22 @@ impl Progress {
         }
         let (end, ended) = mpsc::channel();
         let shown = Arc::clone(&verb);
-        let show = move || {
+        let show = move |elapsed| {
+            // An error while writing to standard error is ignored, as for messages.
+            let verb = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let _ = write!(io::stderr().lock(), "\r{}\x1b[K", line(&verb, done(), total, elapsed));
+        };
+        // The first line is written before the work begins, which can be over before the thread runs.
+        show(Duration::ZERO);
+        let show_rest = move || {
             let mut elapsed = Duration::ZERO;
-            loop {
-                // An error while writing to standard error is ignored, as for messages.
-                let verb = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
-                let _ = write!(io::stderr().lock(), "\r{}\x1b[K", line(&verb, done(), total, elapsed));
-                if ended.recv_timeout(INTERVAL) != Err(RecvTimeoutError::Timeout) {
-                    break;
-                }
+            while ended.recv_timeout(INTERVAL) == Err(RecvTimeoutError::Timeout) {
                 elapsed += INTERVAL;
+                show(elapsed);
             }
             let _ = write!(io::stderr().lock(), "\r\x1b[K");
         };
-        let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(show).ok();
+        let thread = std::thread::Builder::new().name("progress".to_owned()).spawn(show_rest).ok();
         Self { verb, end: Some(end), thread }
     }
 
