@@ -55,7 +55,7 @@ impl Drop for Process {
 fn figure(file: &str, name: &str) -> usize {
     let text = std::fs::read_to_string(file).unwrap();
     let mut lines = text.lines().filter_map(|line| line.split_once(':'));
-    let (_, figure) = lines.find(|(of, _)| *of == name).unwrap_or_else(|| panic!("{file} contains {name}"));
+    let (_, figure) = lines.find(|(of, _)| *of == name).unwrap_or_else(|| panic!("{file} does not contain {name}"));
     figure.split_ascii_whitespace().next().unwrap().parse().unwrap()
 }
 

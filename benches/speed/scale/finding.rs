@@ -11,7 +11,7 @@ use crate::round::{Figure, Round, Spread};
 pub(crate) struct Finding {
     /// The measured action.
     name: String,
-    /// The figure with its unit.
+    /// The name of the figure, with its unit.
     figure: &'static str,
     /// The two sides of a ratio. The second is compared with the first.
     sides: Option<[Spread; 2]>,
