@@ -282,7 +282,7 @@ fn module(source: &Source) -> Vec<String> {
     if ["main", "lib"].contains(&path) { Vec::new() } else { path.split('/').map(str::to_owned).collect() }
 }
 
-/// Adds every path in a `use` tree, or in a path of an expression. `before` is the path that precedes `text`.
+/// Adds every path of a `use` tree, or the single path of an expression. `before` is the path that precedes `text`.
 fn add_paths(text: &str, before: &[String], paths: &mut Vec<Vec<String>>) {
     let text = text.trim_start();
     if let Some(group) = text.strip_prefix('{') {

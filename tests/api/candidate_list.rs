@@ -151,7 +151,7 @@ fn a_search_is_paged_like_the_list() {
     for query in ["q=ann", "name=anna%20smith", "q=anna&roleId=role_1", "name=anna&status=In+Progress&q=org"] {
         assert_eq!(all_pages(&member, &hiring, &format!("limit=7&{query}")), numbers(even), "{query}");
     }
-    // The last full page reports that no page follows.
+    // A last page that is full reports that no page follows.
     let page = list(&member, &hiring, "limit=21&q=anna");
     assert_eq!(page["pagination"], json!({ "limit": 21, "hasMore": false, "nextCursor": null }));
 }
@@ -333,7 +333,7 @@ fn a_common_prefix_is_found_like_a_rare_one() {
     }
 }
 
-/// Many candidates match one of the conditions, but few match both, so the search changes its strategy.
+/// Many candidates match each of the two conditions, but few match both, so the search changes its strategy.
 fn two_common_conditions_that_rarely_meet_find_their_matches() {
     let app = App::start();
     let people: Vec<(String, String, &str)> = (0..2_400)

@@ -26,7 +26,7 @@ crate::tests![
     the_count_is_exact_and_the_last_request_is_the_newest_row,
     times_increase_while_the_clock_is_stopped,
     times_increase_while_the_clock_steps_back,
-    times_follow_the_clock_when_it_is_ahead_again,
+    times_follow_a_clock_that_advances,
     rows_survive_a_restart,
     times_increase_across_a_restart,
     concurrent_requests_of_one_key_each_have_a_row,
@@ -418,7 +418,7 @@ fn times_increase_while_the_clock_steps_back() {
     assert_eq!(log(&app, &id)["key"]["requestCount"], 9);
 }
 
-fn times_follow_the_clock_when_it_is_ahead_again() {
+fn times_follow_a_clock_that_advances() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let client = app.key(&secret);

@@ -42,7 +42,8 @@ async function hear(page, message) {
 }
 
 const answered = (page) => page.waitForResponse((response) => response.url().includes('/changes'));
-/// The page handles an answer in tasks of its own, so the test waits for a request that the page begins later.
+/// The page handles an answer in tasks of its own. The answer to a request that begins after them shows that they have
+/// run.
 const settle = (page) => page.evaluate(() => fetch('/healthz').then((answer) => answer.text()));
 
 /// Opens a page whose clock the test controls. The jump of the clock lets the page ask for changes once. The next

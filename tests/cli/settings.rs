@@ -100,7 +100,7 @@ fn every_option_can_be_set_by_flag_variable_and_file_in_this_order() {
 }
 
 #[test]
-fn all_options_together_in_one_file_are_read_by_a_variable_that_names_the_file() {
+fn one_file_can_set_all_options_and_a_variable_can_name_that_file() {
     let dir = WorkDir::new();
     let all = forms(&dir);
     let lines: String = all.iter().map(|forms| format!("{} = {}\n", forms.option, forms.in_file)).collect();

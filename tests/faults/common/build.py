@@ -31,7 +31,7 @@ def apply(root):
         except FileNotFoundError:
             text = ""
         if text.count(old) != 1:
-            missing.append(f"{name}: {path} has its text {text.count(old)} times")
+            missing.append(f"{name}: {path} contains the text to replace {text.count(old)} times instead of once")
             continue
         with open(place, "w", encoding="utf-8") as file:
             file.write(text.replace(old, new))

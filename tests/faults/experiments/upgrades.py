@@ -5,7 +5,7 @@ Method: the experiment makes a file and raises its version. The program must ref
 changing a byte of it. The long form also builds a program with the next version of the schema (`common/build.py`), and
 kills the first start of that program on a file of the current version, at each file operation and in three ways. After
 each kill, the file must be whole in the old or the new version, with all candidates. The next start must complete
-the upgrade, and the copy of the old file must have all candidates in the old version.
+the upgrade, and the copy of the old file must have the old version and all candidates.
 
 If the claim were false: a file would have the new version without all of its changes, or a row would be missing, or the
 start after the kill would fail.
