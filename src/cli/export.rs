@@ -77,8 +77,8 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
 }
 
 /// Returns the expected number of bytes that the export reads and writes: 1.2 times the size of the file without its
-/// attachments, as measured on files of 13 and 76 MB. Values that cannot be read count as 0, because this estimate must
-/// not fail the export.
+/// attachments, as measured on files of 13 and 76 MB. Values that cannot be read count as 0, because a failed estimate
+/// must not make the export fail.
 fn expected_bytes(path: &Path, world: &dyn World) -> u64 {
     let attachments = store::read_alone(path, world, store::attachment::total_bytes).unwrap_or_default();
     let file = std::fs::metadata(path).map_or(0, |metadata| metadata.len());

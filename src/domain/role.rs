@@ -164,8 +164,7 @@ impl Seats {
     /// position becomes open. The status of a draft or a closed role does not change.
     ///
     /// # Errors
-    /// `conflict` if more people have been hired than the role would have positions. The message states the number of
-    /// hires.
+    /// `conflict` if the role would have fewer positions than hires. The message states the number of hires.
     pub fn with_positions(self, positions: i64) -> Result<Self, Refusal> {
         let hired = self.hired;
         if positions < hired {

@@ -43,7 +43,7 @@ impl Store {
     ) -> Result<Self, OpenError> {
         file::prepare(path, file::Missing::Create, file::Older::Upgrade)?;
         let identity = Arc::new(Identity::before_opening(path)?);
-        // The steps of the start share a connection, because each connection parses the whole schema.
+        // Most steps of the start share this connection, because each connection parses the whole schema.
         let connection = connection::open(path, Use::Write)?;
         let erased_without_list = erasure::write_missing_list(path, &connection)?;
         let (erasures, erased_again) = erasure::restore(path, world.as_ref())?;

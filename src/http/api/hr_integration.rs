@@ -123,8 +123,8 @@ fn delete(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, id: &OrganizationId) -> Result<
     Ok(envelope::success())
 }
 
-/// `POST /api/admin/organizations/{id}/hr-integration/test`: queues a signed `ping`. The service tries to send the ping
-/// once, even if the integration is disabled.
+/// `POST /api/admin/organizations/{id}/hr-integration/test`: queues a `ping`, which is signed like any other message.
+/// The service tries to send the ping once, even if the integration is disabled.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or has no integration; `conflict` if the integration has no secret.

@@ -50,7 +50,7 @@ pub(in crate::http) fn decode_slug(_: &Ctx, request: &Request) -> Result<Option<
 /// `GET /api/public/portal/{orgSlug}`: returns the organization and its public, open roles, newest first.
 ///
 /// # Errors
-/// `not_found` if no organization has the slug, or if the organization's portal is disabled.
+/// `not_found` if no organization has the slug, or if the organization or its portal is disabled.
 fn portal(_: &Ctx, tx: &Tx<'_>, slug: &Option<Slug>) -> Result<Reply, Error> {
     let organization = organization(tx, slug.as_ref())?;
     let roles = store::portal::roles(tx, &organization.id)?;
@@ -138,7 +138,7 @@ pub(in crate::http) fn signup_token(ctx: &Ctx, tx: &Tx<'_>, role: &RoleId) -> Re
 }
 
 /// # Errors
-/// `not_found` if no organization has the slug, or if the organization's portal is disabled.
+/// `not_found` if no organization has the slug, or if the organization or its portal is disabled.
 pub(in crate::http) fn organization(tx: &Tx<'_>, slug: Option<&Slug>) -> Result<PortalOrganization, Error> {
     Ok(store::portal::organization(tx, slug.ok_or(NO_PORTAL)?)?.ok_or(NO_PORTAL)?)
 }

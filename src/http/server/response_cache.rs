@@ -155,8 +155,8 @@ impl CacheState {
         if added > self.of_pool(pool).organization_bytes_max {
             return false;
         }
-        // Evict the responses of a slug that now belongs to another organization, and the outdated responses of a full
-        // path.
+        // Evict all responses of a path whose slug now belongs to another organization, and all responses of a full
+        // path if any of them is outdated.
         let outdated = self.paths.get(path).filter(|entry| {
             let is_full = matches!(variant, CacheVariant::ByQuery(_)) && entry.queried.len() >= QUERY_VARIANTS_MAX;
             entry.organization != *organization || (is_full && !entry.is_current(portals))

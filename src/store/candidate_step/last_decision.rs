@@ -1,4 +1,5 @@
-//! The last decision on an application. The undo rule needs it, and a refusal in a decision batch names it.
+//! The last decision on an application. The undo of a decision batch needs it, and a refusal in a decision batch names
+//! it.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};

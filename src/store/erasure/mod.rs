@@ -6,7 +6,8 @@
 //! `list` records erasures outside the file, so that an older copy of the file does not bring erased candidates back.
 //! `retention` and `deferred` erase candidates at a later time.
 //!
-//! Modules of the store import these submodules directly. The public re-exports below are for the layers above.
+//! Modules of the store import the `pub(super)` submodules directly, or use the `pub(super)` re-exports below. The
+//! `pub` re-exports are for the layers above.
 
 pub(super) mod candidate;
 pub(super) mod deferred;

@@ -64,10 +64,11 @@ impl Erasures {
     }
 
     /// Removes the lines of a transaction from the list on the disk. The writer calls this function after it has rolled
-    /// the transaction back, before any caller receives the error. Otherwise, the next start would repeat the erasure.
+    /// the transaction back, before any caller receives the error. Otherwise, the next start would carry out the
+    /// erasure.
     ///
     /// # Errors
-    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The next start might then repeat the
+    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The next start might then carry out the
     /// erasure.
     pub(crate) fn note_rollback(&self) -> Result<(), Error> {
         let mut end_before = self.end_before.lock().unwrap_or_else(PoisonError::into_inner);

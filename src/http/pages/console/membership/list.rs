@@ -68,8 +68,8 @@ impl MemberQuery {
         if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
     }
 
-    /// Loads the members of the page. Sorting needs the names of all members of the organization, which takes a
-    /// millisecond for 1,000 members.
+    /// Loads the members of the page. To sort, the service reads the names of all members of the organization. This
+    /// takes a millisecond for 1,000 members.
     pub(super) fn load(
         &self,
         tx: &Tx<'_>,
