@@ -149,7 +149,7 @@ fn a_mistake_in_the_file_is_one_sentence_with_its_location() {
         ("rate-limit = 1.5", "a.toml:1:14: `rate-limit` must be a string in quotes or a number, not a fraction"),
         ("rate-limit = -1", "a.toml:1:14: `rate-limit` cannot be \"-1\": "),
         ("rate-limit = 60000001", "a.toml:1:14: `rate-limit` cannot be \"60000001\": 60000001 is not in 0..=60000000"),
-        ("rate-limit = 0x10", "not a number that is not decimal"),
+        ("rate-limit = 0x10", "not a hexadecimal, octal or binary number"),
         ("listen = ['8080']", "a.toml:1:10: `listen` must be a string in quotes or a number, not a list"),
         ("demo = 'yes'", "a.toml:1:8: `demo` must be true or false, not a string"),
         ("log-format = 'xml'", "a.toml:1:14: `log-format` cannot be \"xml\": it must be one of text, json"),
@@ -164,7 +164,10 @@ fn a_mistake_in_the_file_is_one_sentence_with_its_location() {
         ("db 'a.db'", "a.toml:1:"),
         ("tls-cert = 'a.pem'", "a.toml:1:1: --tls-cert needs --tls-key, which is not set"),
         ("\ntls-key = 'a.pem'", "a.toml:2:1: --tls-key needs --tls-cert, which is not set"),
-        ("redirect-from = 80", "a.toml:1:1: --redirect-from needs --tls-cert or --acme-domain, which is not set"),
+        (
+            "redirect-from = 80",
+            "a.toml:1:1: --redirect-from needs --tls-cert or --acme-domain, neither of which is set",
+        ),
         ("backup-hook = 'copy'", "a.toml:1:1: --backup-hook needs --backup-dir, which is not set"),
     ] {
         dir.write("a.toml", text);

@@ -20,7 +20,10 @@ impl Args {
     pub(in crate::cli) fn contradictions(&self) -> Vec<Finding> {
         let has_tls = self.tls.is_set();
         let is_redirecting = self.redirect_from.is_some();
-        let redirects = Finding::needs("redirect-from", is_redirecting, "tls-cert or --acme-domain", has_tls);
+        let redirects = (is_redirecting && !has_tls).then(|| Finding {
+            option: "redirect-from",
+            sentence: "--redirect-from needs --tls-cert or --acme-domain, neither of which is set".to_owned(),
+        });
         let base_url = self.tls.flaw_of_base_url(self.base_url.as_deref());
         let base_url = base_url.map(|sentence| Finding { option: "base-url", sentence });
         let tls = self.tls.contradictions(self.base_url.as_deref(), is_redirecting).into_iter();

@@ -156,7 +156,7 @@ fn unknown(name: &str, value: &DeValue<'_>, options: &Options) -> String {
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
-        DeValue::Integer(_) => "a number that is not decimal",
+        DeValue::Integer(_) => "a hexadecimal, octal or binary number",
         DeValue::Float(_) => "a fraction",
         DeValue::Boolean(_) => "true or false",
         DeValue::Datetime(_) => "a date or a time",
