@@ -43,8 +43,8 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if another process uses the file, if the backup is not sound, or if a file cannot be written. The file is then
-/// not replaced, unless only the sync of its directory failed.
+/// Fails if another process uses the file, if the backup is not sound, or if a file cannot be written. The message says
+/// whether the file was replaced.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let (file, copy) = (args.db.db.display(), args.copy.display());
     let failure = |refused| failure(refused, args);
@@ -81,6 +81,7 @@ fn expected_bytes(args: &Args) -> u64 {
 fn failure(refused: Refused, args: &Args) -> Failure {
     let (file, copy) = (args.db.db.display(), args.copy.display());
     let failure = match refused {
+        Refused::Open(error @ OpenError::NotSynced { .. }) => return Failure::from(error),
         Refused::Open(OpenError::Foreign(path)) if path != args.copy => Failure::new(format!(
             "{file} is empty, is damaged at its beginning, or belongs to another program; move it away and run the command again"
         )),
@@ -171,4 +172,29 @@ fn listed(difference: &Difference) -> String {
     let counts: Vec<String> =
         counts.map(|(count, noun)| counted(usize::try_from(count).unwrap_or_default(), noun)).collect();
     if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+
+    #[derive(Debug, clap::Parser)]
+    struct Command {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn a_failure_says_whether_the_file_was_replaced() {
+        let args = Command::parse_from(["restore", "--db", "a.db", "copy.db"]).args;
+        let message = |error| failure(Refused::Open(error), &args).message;
+        let (path, why) = (PathBuf::from("a.db"), "it failed".to_owned());
+        let not_written = message(OpenError::NotWritable { path: path.clone(), why: why.clone() });
+        assert_eq!(not_written, "a.db cannot be written: it failed; a.db was not replaced");
+        let not_synced = message(OpenError::NotSynced { path, why });
+        assert!(not_synced.starts_with("a.db was replaced, but"), "{not_synced}");
+        assert!(not_synced.ends_with(": it failed"), "{not_synced}");
+    }
 }

@@ -35,6 +35,8 @@ pub enum OpenError {
     /// The file cannot be written, for example because it is read-only, its directory is missing, or the target of a
     /// backup already exists.
     NotWritable { path: PathBuf, why: String },
+    /// The file was replaced, but a power cut might bring the old file back.
+    NotSynced { path: PathBuf, why: String },
     /// The upgrade of an older file failed.
     NotUpgraded { path: PathBuf, why: String },
     /// Another process holds the lock on the file: usually another `serve`.
@@ -116,6 +118,12 @@ impl std::fmt::Display for OpenError {
                 write!(f, "{} could not be upgraded and was not changed: {why}", path.display())
             }
             Self::NotWritable { path, why } => write!(f, "{} cannot be written: {why}", path.display()),
+            Self::NotSynced { path, why } => write!(
+                f,
+                "{} was replaced, but a power cut might bring the old file back, because the directory cannot be \
+                 synced: {why}",
+                path.display()
+            ),
             Self::Held(path) => write!(
                 f,
                 "{} is in use by another process, such as `appliance serve`, `restore`, `upgrade` or a large `import`; stop \

@@ -26,7 +26,8 @@ pub(crate) enum Existing {
     Replace,
 }
 
-/// A file of mode 0600 that is being written. The file is removed if this value is dropped before [`Partial::finish`].
+/// A file of mode 0600 that is being written. The file is removed if this value is dropped before the file has its
+/// final name.
 pub(crate) struct Partial {
     path: PathBuf,
     target: PathBuf,
@@ -75,13 +76,22 @@ impl Partial {
     /// # Errors
     /// [`ErrorKind::AlreadyExists`] if the name is taken and its file must not be replaced.
     pub(crate) fn finish(mut self, existing: Existing) -> Result<()> {
+        self.rename(existing)?;
+        sync_name(&self.target)
+    }
+
+    /// Gives the file its final name. The content then survives a power cut. The caller syncs the name.
+    ///
+    /// # Errors
+    /// [`ErrorKind::AlreadyExists`] if the name is taken and its file must not be replaced.
+    pub(crate) fn rename(&mut self, existing: Existing) -> Result<()> {
         self.file.sync_all()?;
         if existing == Existing::Refuse && name_exists(&self.target)? {
             return Err(Error::new(ErrorKind::AlreadyExists, "it already exists"));
         }
         std::fs::rename(&self.path, &self.target)?;
         self.is_finished = true;
-        sync_name(&self.target)
+        Ok(())
     }
 }
 

@@ -52,13 +52,16 @@ impl Replacement {
     /// [`empty_log`]. The log of a file that cannot be read gets the suffix too.
     ///
     /// # Errors
-    /// [`OpenError::NotWritable`]. The old file is then still in its place, unless only the sync of the directory
-    /// failed. Its log might already have the suffix.
+    /// [`OpenError::NotWritable`] if the old file is still in its place; its log might already have the suffix.
+    /// [`OpenError::NotSynced`] if the file was replaced.
     pub(crate) fn finish(self, suffix: &str) -> Result<Option<PathBuf>, OpenError> {
-        let Self { partial, target } = self;
+        let Self { mut partial, target } = self;
         let aside = set_aside(&target, suffix).map_err(|error| not_writable(&target, &error))?;
-        partial.finish(Existing::Replace).map_err(|error| not_writable(&target, &error))?;
-        Ok(aside)
+        partial.rename(Existing::Replace).map_err(|error| not_writable(&target, &error))?;
+        match sync_name(&target) {
+            Ok(()) => Ok(aside),
+            Err(error) => Err(OpenError::NotSynced { path: target, why: error.to_string() }),
+        }
     }
 }
 

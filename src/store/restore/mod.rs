@@ -120,7 +120,7 @@ impl Restore {
     ///
     /// # Errors
     /// Fails if another process uses the file, or if a file cannot be written. The old file is then still in its place,
-    /// unless only the sync of the directory failed.
+    /// except after [`OpenError::NotSynced`].
     pub fn finish(self, now: Timestamp) -> Result<Option<PathBuf>, Refused> {
         if matches!(self.replaced, Replaced::Known(_)) {
             // A list that is missing is written from the erasures that the file records.
