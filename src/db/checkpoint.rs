@@ -48,19 +48,11 @@ pub(crate) fn job_step(
     let connection = connection::open(path, Use::Write)?;
     connection.busy_timeout(Duration::ZERO)?;
     let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
-    let (world_of_job, path) = (Arc::clone(&world), path.to_owned());
+    let path = path.to_owned();
     let mut job =
-        CheckpointJob { connection, version, world: world_of_job, health, path, tried_at: None, stamped_at: None };
+        CheckpointJob { connection, version, world, broken, identity, health, path, tried_at: None, stamped_at: None };
     Ok(Box::new(move || {
-        if broken.get().is_some() {
-            return None;
-        }
-        // The identity is checked before any page is copied, because another file may have replaced this one.
-        let changed = identity.changed_beside(&job.connection);
-        let changed = changed.or_else(|| identity.mark(&job.connection, world.as_ref()).ok().flatten());
-        if let Some(why) = changed {
-            let _ = broken.set(Halt::Lost(why));
-        } else if !identity.is_doubtful() {
+        if job.broken.get().is_none() && job.may_copy() {
             job.run(&truncate_if_due);
         }
         None
@@ -72,6 +64,8 @@ struct CheckpointJob {
     /// The version of the file's schema.
     version: i64,
     world: Arc<dyn World>,
+    broken: Broken,
+    identity: Arc<Identity>,
     health: Arc<Health>,
     path: PathBuf,
     /// The time of the last checkpoint. `None` after a failure, so that the next step tries again.
@@ -80,6 +74,22 @@ struct CheckpointJob {
 }
 
 impl CheckpointJob {
+    /// Checks the identity of the file, because another file may have replaced this one. Stops the writer if the file
+    /// was replaced. Returns whether pages may be copied into the file.
+    fn may_copy(&self) -> bool {
+        let changed = self.identity.changed_beside(&self.connection);
+        let changed = changed.or_else(|| self.identity.mark(&self.connection, self.world.as_ref()).ok().flatten());
+        if let Some(why) = changed {
+            let _ = self.broken.set(Halt::Lost(why));
+        }
+        self.is_intact()
+    }
+
+    /// Returns whether the last check of the identity found nothing.
+    fn is_intact(&self) -> bool {
+        self.broken.get().is_none() && !self.identity.is_doubtful()
+    }
+
     /// Runs one step. If a checkpoint fails, for example because the disk is full or another process is running a
     /// checkpoint, the next step tries again.
     fn run(&mut self, truncate_if_due: &impl Fn(&mut dyn FnMut() -> bool) -> Option<bool>) {
@@ -89,7 +99,8 @@ impl CheckpointJob {
             }
             self.health.report(CHECKPOINT, &copied);
         }
-        if let Some(is_truncated) = truncate_if_due(&mut || truncate(&self.connection)) {
+        let truncated = truncate_if_due(&mut || truncate(&self.connection, || self.may_copy()));
+        if let Some(is_truncated) = truncated.filter(|is_truncated| *is_truncated || self.is_intact()) {
             let held = "another process is reading the file, so erased data stays in the log".to_owned();
             self.report_unless(is_truncated, LOG_TRUNCATED, held);
         }
@@ -108,8 +119,8 @@ impl CheckpointJob {
     }
 
     /// If a checkpoint is due, copies the log into the file and, if the log is long, restarts it. Returns `None` if no
-    /// checkpoint is due. Does not truncate the log, because a commit that overwrites the log is cheaper than a commit
-    /// that makes the log grow.
+    /// checkpoint is due, or if no page may be copied. Does not truncate the log, because a commit that overwrites the
+    /// log is cheaper than a commit that makes the log grow.
     fn copy_if_due(&mut self) -> Result<Option<()>, Error> {
         let before = Checkpoint::run(&self.connection, Mode::Noop)?;
         let (pages, copied) = (before.pages(), before.copied());
@@ -123,15 +134,19 @@ impl CheckpointJob {
         if before.is_complete() || !(is_full || is_due) {
             return Ok(None);
         }
-        self.tried_at = Some(now);
         self.stamp(now);
+        // The stamp waits for the disk, and somebody may have overwritten the file in the meantime.
+        if !self.may_copy() {
+            return Ok(None);
+        }
+        self.tried_at = Some(now);
         let after = Checkpoint::run(&self.connection, Mode::Passive)?;
         let (false, Some(left)) = (after.is_busy, after.pages_left()) else {
             return Err(Error::Unavailable("another process holds the lock for checkpoints".to_owned()));
         };
         self.report_reader(copied, after.copied(), left);
         // If no page is left, the next commit restarts the log.
-        if after.pages() >= RESTART_FROM_PAGES && (1..=RESTART_COPIES_PAGES_MAX).contains(&left) {
+        if after.pages() >= RESTART_FROM_PAGES && (1..=RESTART_COPIES_PAGES_MAX).contains(&left) && self.may_copy() {
             Checkpoint::run(&self.connection, Mode::Restart)?;
         }
         Ok(Some(()))
@@ -169,8 +184,8 @@ const TRUNCATE_PAUSE: Duration = Duration::from_millis(2);
 
 /// Copies all pages into the file and truncates the log to zero bytes, so that the log contains no older version of any
 /// page. If a reader or the writer prevents this, tries again after a short pause, at most [`TRUNCATE_TRIES_MAX`]
-/// times. Returns whether the log was truncated.
-fn truncate(connection: &Connection) -> bool {
+/// times, and only while `may_copy` allows it. Returns whether the log was truncated.
+fn truncate(connection: &Connection, may_copy: impl Fn() -> bool) -> bool {
     let try_once = || -> Result<bool, Error> {
         let few = Checkpoint::run(connection, Mode::Passive)?
             .pages_left()
@@ -181,6 +196,68 @@ fn truncate(connection: &Connection) -> bool {
         if tries > 0 {
             std::thread::sleep(TRUNCATE_PAUSE);
         }
-        try_once().unwrap_or(false)
+        may_copy() && try_once().unwrap_or(false)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::Write as _;
+
+    use super::*;
+    use crate::db::schema;
+    use crate::domain::timestamp::Timestamp;
+    use crate::world::Scripted;
+
+    /// Creates a file with the table for marks, and with its lock file beside it. Its log is empty.
+    fn create(path: &Path) {
+        let connection = Connection::open(path).unwrap();
+        let pragmas = format!("PRAGMA journal_mode = WAL; PRAGMA application_id = {}", schema::APPLICATION_ID);
+        connection.execute_batch(&pragmas).unwrap();
+        let tables = "CREATE TABLE service_marks (id INTEGER PRIMARY KEY, mark BLOB); CREATE TABLE rows (x)";
+        connection.execute_batch(tables).unwrap();
+        fs::write(path.with_extension("db.lock"), "").unwrap();
+    }
+
+    #[test]
+    fn no_page_is_copied_into_a_file_that_was_overwritten_during_the_stamp() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        create(&path);
+        let other = fs::read(&path).unwrap();
+        let identity = Arc::new(Identity::before_opening(&path).unwrap());
+        let connection = connection::open(&path, Use::Write).unwrap();
+        connection.execute_batch("PRAGMA wal_autocheckpoint = 0; INSERT INTO rows VALUES (0)").unwrap();
+        identity.opened().unwrap();
+        let world: Arc<dyn World> = Arc::new(Scripted::at(Timestamp::from_micros(0)));
+        identity.mark_at_start(&connection, world.as_ref()).unwrap();
+        let health = Health::new(Arc::clone(&world), &[CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER]);
+        let mut job = CheckpointJob {
+            connection,
+            version: 0,
+            world,
+            broken: Broken::default(),
+            identity,
+            health: Arc::new(health),
+            path: path.clone(),
+            tried_at: None,
+            stamped_at: None,
+        };
+        // A copy is due. The stamp of the job commits, and during that commit the file is overwritten in place.
+        let writer = Connection::open(&path).unwrap();
+        writer.execute_batch("PRAGMA wal_autocheckpoint = 0; INSERT INTO rows VALUES (1)").unwrap();
+        let (target, bytes) = (path.clone(), other.clone());
+        let overwrite = move || {
+            let mut file = fs::OpenOptions::new().write(true).open(&target).unwrap();
+            file.write_all(&bytes).unwrap();
+            file.set_len(bytes.len() as u64).unwrap();
+            false
+        };
+        job.connection.commit_hook(Some(overwrite)).unwrap();
+        assert!(job.may_copy());
+        job.run(&|_| None);
+        assert!(matches!(job.broken.get(), Some(Halt::Lost(_))), "{:?}", job.broken);
+        assert!(fs::read(&path).unwrap() == other, "the job wrote to the file");
+    }
 }

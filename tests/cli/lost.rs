@@ -3,18 +3,19 @@
 
 use crate::support::{RunningService, WorkDir, eventually};
 
-/// Starts a service on `a.db` and sends one request. Returns when a checkpoint has moved the mark of this run from the
-/// write-ahead log into the file.
+/// Starts a service on `a.db` and sends one request. Returns when the service has copied the row of the request into
+/// the file. The mark of this run is then in the file too, and the next checkpoint is due 10 seconds later. Copies
+/// nothing itself, because the first checkpoint of the service would then still be due.
 fn serve_until_marked(dir: &WorkDir) -> RunningService {
     dir.imported("a.db");
     let key = dir.admin_key("a.db");
     let service = dir.serve(&["--db", "a.db"]);
     service.get("/api/v1/me", &key).expect(200);
+    let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     eventually(|| {
-        std::thread::yield_now();
-        let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
-        let mark = connection.query_row("SELECT mark FROM service_marks", [], |row| row.get::<_, Vec<u8>>(0));
-        mark.is_ok_and(|mark| dir.read("a.db").windows(mark.len()).any(|window| window == mark))
+        let counts = |row: &rusqlite::Row<'_>| Ok((row.get::<_, i64>(1)?, row.get::<_, i64>(2)?));
+        let (pages, copied) = connection.query_row("PRAGMA wal_checkpoint(NOOP)", [], counts).unwrap();
+        pages > 0 && pages == copied
     });
     service
 }
@@ -63,9 +64,12 @@ fn a_moved_file_contains_all_answered_requests() {
 
 /// Overwrites a file in place. Writes before it truncates, so that the service never finds the file empty, unless
 /// `bytes` is empty. First waits for a running checkpoint, because that checkpoint could otherwise write pages after
-/// the overwrite. The next checkpoint is due 10 seconds later.
+/// the overwrite.
 fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
     let path = dir.path(name);
+    // While this transaction is open, no commit adds pages that a checkpoint would copy.
+    let lock = rusqlite::Connection::open(&path).unwrap();
+    lock.execute_batch("BEGIN IMMEDIATE").unwrap();
     let connection = rusqlite::Connection::open(path).unwrap();
     eventually(|| {
         let counts =
@@ -75,6 +79,7 @@ fn overwrite(dir: &WorkDir, name: &str, bytes: &[u8]) {
     });
     drop(connection);
     write_over(dir, name, bytes);
+    drop(lock);
 }
 
 fn write_over(dir: &WorkDir, name: &str, bytes: &[u8]) {
@@ -161,4 +166,19 @@ fn a_stopping_service_does_not_change_another_file() {
     let output = service.stop("TERM");
     assert_eq!(output.code, Some(78), "{output:?}");
     assert!(dir.read("a.db") == bytes, "the service wrote to the file");
+}
+
+#[test]
+fn a_stopping_service_does_not_change_a_file_that_was_overwritten_just_before() {
+    let other = WorkDir::new();
+    serve_until_marked(&other).stop("TERM").succeeded();
+    let bytes = other.read("a.db");
+    for round in 0..3 {
+        let dir = WorkDir::new();
+        let service = serve_until_marked(&dir);
+        overwrite(&dir, "a.db", &bytes);
+        let output = service.stop("TERM");
+        assert_eq!(output.code, Some(78), "round {round}: {output:?}");
+        assert!(dir.read("a.db") == bytes, "round {round}: the service wrote to the file");
+    }
 }

@@ -67,8 +67,8 @@ impl<H: Hooks> Engine<H> {
     /// file. Both steps use the space of the reserve if necessary. Owed rows that cannot be written are lost.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process is using the file or
-    /// the disk is full.
+    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process is using the file,
+    /// the disk is full, or the file was overwritten.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         while matches!(self.write_pending(), Err(Error::Full(_))) && self.reserve.release() {}
         let mut emptied = self.empty_log();
@@ -80,6 +80,10 @@ impl<H: Hooks> Engine<H> {
     }
 
     fn empty_log(&self) -> Result<(), Error> {
+        // The job for checkpoints, which looks for the mark, has stopped.
+        if let Some(why) = self.identity.changed_for_certain(&self.connection) {
+            return Err(self.halt_as_lost(why));
+        }
         let checkpoint = Checkpoint::run(&self.connection, Mode::Truncate)?;
         if checkpoint.is_complete() {
             return Ok(());
@@ -147,6 +151,9 @@ impl<H: Hooks> Engine<H> {
             if !matches!(outcome, Err(Error::Full(_))) {
                 return outcome;
             }
+        }
+        if let Some(why) = self.identity.changed_beside(&self.connection) {
+            return Err(self.halt_as_lost(why));
         }
         let _ = Checkpoint::run(&self.connection, Mode::Passive);
         self.run_once(batch)

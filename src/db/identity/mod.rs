@@ -11,6 +11,7 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use rusqlite::Connection;
 
@@ -39,6 +40,9 @@ const HEADER_READS: u32 = 3;
 /// for the mark's table, or no page. After an operator's VACUUM, the checkpoint that moves the mark in the file ends
 /// sooner.
 const DOUBTS_MAX: u32 = 8;
+
+/// The pause before a stopping service repeats a check that left doubt.
+const DOUBT_PAUSE: Duration = Duration::from_millis(250);
 
 /// A name, and the file that had this name when it was recorded.
 struct NamedFile {
@@ -140,6 +144,20 @@ impl Identity {
         self.moved().or_else(|| self.overwritten(|| view(connection).ok())).or_else(|| self.unmarked(connection))
     }
 
+    /// Does the same as [`Identity::changed_beside`], and repeats the check while it leaves doubt about the mark. After
+    /// [`DOUBTS_MAX`] repetitions, doubt remains only if the file cannot be read.
+    pub(crate) fn changed_for_certain(&self, connection: &Connection) -> Option<String> {
+        let mut changed = self.changed_beside(connection);
+        for _ in 0..DOUBTS_MAX {
+            if changed.is_some() || !self.is_doubtful() {
+                break;
+            }
+            std::thread::sleep(DOUBT_PAUSE);
+            changed = self.changed_beside(connection);
+        }
+        changed
+    }
+
     /// Commits the mark of this run and moves it into the file. If another process holds a lock, the next call tries
     /// again. Returns a sentence if the whole log was copied but the file lacks the mark, which means that the file was
     /// overwritten.
@@ -152,6 +170,10 @@ impl Identity {
             Some(bytes) => bytes,
             None => *mark.bytes.insert(commit_mark(connection, world)?),
         };
+        // The commit waits for the disk, and somebody may have overwritten the file in the meantime.
+        if let Some(why) = self.overwritten(|| view(connection).ok()) {
+            return Ok(Some(why));
+        }
         let checkpoint = Checkpoint::run(connection, Mode::Passive)?;
         let page = root_page(connection)?;
         let found = self.page_contains(page, &bytes);
@@ -190,7 +212,8 @@ impl Identity {
         (is_absent && (is_certain || mark.doubts > DOUBTS_MAX)).then(|| self.other_copy_finding())
     }
 
-    /// Returns whether the last check did not find the mark of this run. No page may then be copied into the file.
+    /// Returns whether the last check did not find the mark of this run. The checkpoint job then copies no page into the
+    /// file.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.mark.lock().unwrap_or_else(PoisonError::into_inner).doubts > 0
     }
@@ -276,7 +299,9 @@ impl Identity {
             return Err("was overwritten with another copy");
         }
         let whole = view.pages * page_bytes(&header);
-        if before.is_some_and(|before| bytes < before.bytes) && bytes < whole {
+        // An operator's VACUUM also makes the file smaller, while later pages may still be in the log. Unlike a
+        // truncation, it changes the counter.
+        if before.is_some_and(|before| bytes < before.bytes && now.counter == before.counter) && bytes < whole {
             return Err("was truncated");
         }
         Ok(Some(now))

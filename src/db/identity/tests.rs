@@ -64,3 +64,32 @@ fn a_counter_is_behind_later_counters_even_after_an_overflow() {
         assert_eq!(is_behind(counter, other), expected, "{counter} {other}");
     }
 }
+
+#[test]
+fn a_file_that_a_vacuum_made_smaller_is_not_reported_as_truncated() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let (connection, page) = marked_file(&path);
+    let pragmas = format!(
+        "PRAGMA application_id = {}; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0",
+        schema::APPLICATION_ID
+    );
+    connection.execute_batch(&pragmas).unwrap();
+    let checkpoint = |mode: Mode| assert!(Checkpoint::run(&connection, mode).unwrap().is_complete());
+    connection.execute_batch("INSERT INTO other VALUES (zeroblob(400000))").unwrap();
+    checkpoint(Mode::Truncate);
+    let identity = identity(&path, File::open(&path).unwrap(), page);
+    let changed = || identity.overwritten(|| view(&connection).ok());
+    assert_eq!(changed(), None);
+    let operator = Connection::open(&path).unwrap();
+    operator.execute_batch("DELETE FROM other; VACUUM").unwrap();
+    checkpoint(Mode::Truncate);
+    // The file is now smaller. Before the next check, a commit makes the database larger, but only in the log.
+    connection.execute_batch("INSERT INTO other VALUES (zeroblob(80000))").unwrap();
+    assert_eq!(changed(), None);
+    checkpoint(Mode::Truncate);
+    assert_eq!(changed(), None);
+    let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+    file.set_len(8_192).unwrap();
+    assert!(changed().unwrap().ends_with("a.db was truncated"));
+}
