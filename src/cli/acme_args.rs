@@ -13,6 +13,13 @@ use crate::store::file::resolve;
 /// The directory of the authority that most small organizations use. It is free and needs no registration.
 const DIRECTORY: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
+/// The sentence for a build that cannot order certificates; `None` with the feature `acme`.
+pub(super) const MISSING: Option<&str> = if cfg!(feature = "acme") {
+    None
+} else {
+    Some("this program was built without ACME, so it cannot order certificates")
+};
+
 #[derive(Debug, clap::Args)]
 pub(super) struct AcmeArgs {
     /// Order the certificate for this name, and renew it, by ACME (RFC 8555). With this option, you agree to the terms
@@ -47,7 +54,7 @@ impl AcmeArgs {
         self.acme_domain.as_ref().map(|domain| format!("https://{}", domain.as_str()))
     }
 
-    /// Returns the options that lack another option, or that contradict another option.
+    /// Returns a finding for each option that needs another option that is not set, or that contradicts another option.
     pub(super) fn contradictions(&self, has_files: bool, base_url: Option<&str>, redirects: bool) -> Vec<Finding> {
         let has_domain = self.is_set();
         let needs = |option, is_set| Finding::needs(option, is_set, "acme-domain", has_domain);
@@ -58,7 +65,11 @@ impl AcmeArgs {
             "--acme-domain needs --redirect-from 0.0.0.0:80, because the authority checks the name on port 80"
                 .to_owned()
         });
-        let domain = [both, port].into_iter().flatten().map(|sentence| Finding { option: "acme-domain", sentence });
+        let missing = MISSING
+            .filter(|_| has_domain)
+            .map(|why| format!("--acme-domain: {why}; use --tls-cert, or a proxy that speaks TLS"));
+        let domain =
+            [missing, both, port].into_iter().flatten().map(|sentence| Finding { option: "acme-domain", sentence });
         let host = base_url.and_then(http::host).map(|host| host.to_ascii_lowercase());
         let other = self.acme_domain.as_ref().zip(host).filter(|(domain, host)| domain.as_str() != host);
         let other = other.map(|(domain, host)| Finding {

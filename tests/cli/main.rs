@@ -2,7 +2,11 @@
 //! stops.
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
+#[cfg(feature = "acme")]
 mod acme;
+#[cfg(not(feature = "acme"))]
+mod acme_missing;
+#[cfg(feature = "acme")]
 mod acme_server;
 mod admin;
 mod backup;

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 
-use rcgen::{
-    BasicConstraints, CertificateParams, CertificateSigningRequestParams, CertifiedIssuer, DnType, IsCa, KeyPair,
-};
+#[cfg(feature = "acme")]
+use rcgen::CertificateSigningRequestParams;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
 use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{
@@ -53,6 +53,7 @@ impl Authority {
     }
 
     /// Signs a certificate signing request, and returns the chain as PEM.
+    #[cfg(feature = "acme")]
     pub(crate) fn sign(&self, request: &CertificateSigningRequestParams) -> String {
         request.signed_by(&self.0).unwrap().pem() + &self.0.pem()
     }

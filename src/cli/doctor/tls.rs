@@ -2,12 +2,16 @@
 
 use super::patient::Patient;
 use super::report::{Report, Urgency};
+use crate::cli::acme_args;
 use crate::http::{self, AcmeFolder, Tls, TlsFiles};
 
 const AREA: &str = "TLS";
 
 pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
     if let Some(settings) = patient.args.tls.acme.settings() {
+        if let Some(why) = acme_args::MISSING {
+            return report.add(Urgency::Now, AREA, format!("--acme-domain: {why}"), "appliance settings");
+        }
         return examine_ordered(patient, settings.domain.as_str(), report);
     }
     let Some(files) = patient.args.tls.files() else { return };

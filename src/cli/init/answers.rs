@@ -6,6 +6,7 @@ use clap::ValueEnum as _;
 
 use super::args::{Args, NO_BACKUPS, Portal, Tls, parse_every, parse_keep};
 use super::question::{ask, can_ask};
+use crate::cli::acme_args;
 use crate::cli::failure::{EXIT_USAGE, Failure};
 use crate::cli::output::print_message;
 use crate::cli::tls_args::is_https;
@@ -88,7 +89,7 @@ impl Answers {
 
 /// The source of the answers: options and, if somebody can be asked, questions.
 struct Source {
-    /// Whether the command asks for each option that is not given.
+    /// Whether the command asks for answers that the options do not give.
     asks: bool,
 }
 
@@ -150,11 +151,15 @@ fn tls(args: &Args, answer: &Source, base_url: &str, email: &Email, world: &dyn 
             Some(Tls::Proxy) | None => Ok(TlsAnswer::Plain),
         };
     }
-    let question = "TLS: acme (a certificate from Let's Encrypt; you agree to its terms of service at \
-                    https://letsencrypt.org/repository/), proxy (a proxy on this machine) or files (a certificate and its \
-                    key)";
+    let question = match acme_args::MISSING {
+        None => {
+            "TLS: acme (a certificate from Let's Encrypt; you agree to its terms of service at \
+             https://letsencrypt.org/repository/), proxy (a proxy on this machine) or files (a certificate and its key)"
+        }
+        Some(_) => "TLS: proxy (a proxy on this machine) or files (a certificate and its key)",
+    };
     let has_acme = args.acme_contact.is_some() || args.acme_directory.is_some() || args.acme_ca_file.is_some();
-    match answer.given_or_ask(args.tls.as_ref(), question, Some("proxy"), |text| Tls::from_str(text, true))? {
+    match answer.given_or_ask(args.tls.as_ref(), question, Some("proxy"), parse_tls)? {
         Tls::Proxy | Tls::Acme if args.tls_cert.is_some() || args.tls_key.is_some() => {
             Err(misused("--tls-cert and --tls-key need --tls files"))
         }
@@ -167,7 +172,18 @@ fn tls(args: &Args, answer: &Source, base_url: &str, email: &Email, world: &dyn 
     }
 }
 
+/// Parses a way to speak TLS that this build has.
+fn parse_tls(text: &str) -> Result<Tls, String> {
+    match (Tls::from_str(text, true)?, acme_args::MISSING) {
+        (Tls::Acme, Some(why)) => Err(format!("{why}; answer proxy or files")),
+        (kind, _) => Ok(kind),
+    }
+}
+
 fn acme(args: &Args, answer: &Source, base_url: &str, email: &Email) -> Result<AcmeAnswer, Failure> {
+    if let Some(why) = acme_args::MISSING {
+        return Err(misused(&format!("--tls acme: {why}; use --tls proxy or --tls files")));
+    }
     let host = http::host(base_url).unwrap_or_default();
     let domain = Domain::parse(&host).map_err(|why| {
         misused(&format!("--tls acme needs a public name, and the host of --base-url is {host}: {why}"))

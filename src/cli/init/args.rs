@@ -18,11 +18,12 @@ pub(super) const NO_BACKUPS: &str = "none";
 
 /// Set up the service: settings file, database, organization and first admin.
 ///
-/// On a terminal, the command asks for each option that is not given. Elsewhere, an option without a default must be
-/// given. The command writes the settings file, creates the database if it does not exist, and creates the organization
-/// and the admin if they do not exist. An existing user with the admin's address becomes an admin and is enabled. The
-/// admin becomes an owner of the organization. The command prints the address of the career portal, if the portal is
-/// on. It also prints a link by which the admin can sign in once, within a week. Both go to standard output.
+/// On a terminal, the command asks for the answers that the options do not give. It does not ask for --db, --settings,
+/// --force, --acme-directory and --acme-ca-file. Elsewhere, an option without a default must be given. The command
+/// writes the settings file, creates the database if it does not exist, and creates the organization and the admin if
+/// they do not exist. An existing user with the admin's address becomes an admin and is enabled. The admin becomes an
+/// owner of the organization. The command prints the address of the career portal, if the portal is on. It also prints
+/// a link by which the admin can sign in once, within a week. Both go to standard output.
 ///
 /// Nothing is changed before the last question is answered. If the settings file has options and the database is set
 /// up, the command changes nothing, unless --force is given. As root, the command gives the database to the owner and

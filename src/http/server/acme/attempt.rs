@@ -2,11 +2,15 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
+#[cfg(feature = "acme")]
 use std::time::Duration;
 
-use super::client::{DirectoryClient, RetryAfter};
+#[cfg(feature = "acme")]
+use super::client::DirectoryClient;
+use super::exchange::{Issued, RetryAfter};
 use super::folder::AcmeFolder;
-use super::order::{self, Issued};
+#[cfg(feature = "acme")]
+use super::order;
 use super::orders::Orders;
 use super::settings::AcmeSettings;
 use super::state::State;
@@ -18,6 +22,7 @@ use crate::world::World;
 
 /// The maximum time of an attempt. An order usually takes seconds, but an authority can take minutes to issue a
 /// certificate.
+#[cfg(feature = "acme")]
 const ATTEMPT_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// Everything that an attempt needs and changes.
@@ -99,6 +104,7 @@ impl Orderer {
         })
     }
 
+    #[cfg(feature = "acme")]
     fn request(&self, retry_after: &RetryAfter) -> Result<Issued, String> {
         let trust = (self.settings.trust)()?;
         let client = || DirectoryClient {
@@ -116,6 +122,11 @@ impl Orderer {
         // A lookup of a host name may still block a thread of the runtime.
         runtime.shutdown_background();
         ordered
+    }
+
+    #[cfg(not(feature = "acme"))]
+    fn request(&self, _: &RetryAfter) -> Result<Issued, String> {
+        Err("this program was built without the feature acme".to_owned())
     }
 
     /// Checks the certificate that the authority issued.

@@ -4,7 +4,7 @@
 use std::error::Error as StdError;
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
@@ -19,6 +19,7 @@ use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
+use super::exchange::RetryAfter;
 use crate::domain::acme::RETRY_AFTER_MAX;
 use crate::domain::hr_delivery::parse_retry_after_up_to;
 use crate::world::World;
@@ -36,9 +37,6 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("appliance/", env!("CARGO_PKG_VERSION")));
 
 const HTTPS_PORT: u16 = 443;
-
-/// The wait that the authority asked for in its last refusal.
-pub(super) type RetryAfter = Arc<Mutex<Option<Duration>>>;
 
 type BoxedError = Box<dyn StdError + Send + Sync>;
 

@@ -9,14 +9,10 @@ use std::io::{self, ErrorKind, Read as _, Seek as _, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 
-use instant_acme::AccountCredentials;
-use serde::{Deserialize, Serialize};
-
 use super::state::State;
 use crate::store::file::beside;
 
 const CERTIFICATE: &str = "certificate.pem";
-const ACCOUNT: &str = "account.json";
 const STATE: &str = "state.json";
 
 /// The maximum size of a file: a hundred times as much as a chain of four certificates needs.
@@ -28,14 +24,6 @@ const CERTIFICATE_BYTES: usize = 32 * 1_024;
 
 /// The permissions of the group and of others.
 const OTHERS: u32 = 0o077;
-
-/// The account at an authority.
-#[derive(Serialize, Deserialize)]
-pub(super) struct StoredAccount {
-    pub(super) directory: String,
-    pub(super) contact: Option<String>,
-    pub(super) credentials: AccountCredentials,
-}
 
 /// The folder of a database file. The folder might not exist.
 #[derive(Debug, Clone)]
@@ -105,15 +93,6 @@ impl AcmeFolder {
         Ok(aside)
     }
 
-    /// Returns the account. An account that cannot be read counts as missing, because a new account costs nothing.
-    pub(super) fn account(&self) -> Option<StoredAccount> {
-        serde_json::from_slice(&self.read(ACCOUNT).ok()??).ok()
-    }
-
-    pub(super) fn write_account(&self, account: &StoredAccount) -> io::Result<()> {
-        self.write(ACCOUNT, &serde_json::to_vec(account)?)
-    }
-
     /// Returns the state of orders. A state that cannot be read counts as empty.
     pub(super) fn state(&self) -> State {
         let bytes = self.read(STATE).ok().flatten().unwrap_or_default();
@@ -138,7 +117,8 @@ impl AcmeFolder {
         Ok(Reserved { file, path, target: self.certificate_path() })
     }
 
-    fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
+    /// Returns the content of a file of the folder, or `None` if the file does not exist.
+    pub(super) fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         let file = match File::open(self.0.join(name)) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -152,7 +132,7 @@ impl AcmeFolder {
         Ok(Some(bytes))
     }
 
-    fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> io::Result<()> {
         let partial = self.0.join(format!("{name}.partial"));
         let mut file = create(&partial)?;
         file.write_all(bytes)?;
@@ -243,13 +223,11 @@ mod tests {
     }
 
     #[test]
-    fn broken_state_and_account_count_as_missing_and_an_oversized_certificate_is_an_error() {
+    fn a_broken_state_counts_as_missing_and_an_oversized_certificate_is_an_error() {
         let (_dir, folder) = folder();
         for text in ["", "{", "[]", "null", "{\"failures\": -1}", "{\"directory\": 1}"] {
             fs::write(folder.path().join(STATE), text).unwrap();
-            fs::write(folder.path().join(ACCOUNT), text).unwrap();
             assert_eq!(folder.state(), State::default(), "{text}");
-            assert!(folder.account().is_none(), "{text}");
         }
         fs::write(folder.certificate_path(), vec![b'x'; FILE_BYTES_MAX as usize + 1]).unwrap();
         assert!(folder.read_certificate().is_err());

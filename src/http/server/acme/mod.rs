@@ -3,11 +3,19 @@
 //! The service proves that it controls its name by answering a request on port 80 (the challenge http-01). The listener
 //! for redirects sends the answer. Each attempt has a thread and a runtime of its own, so that a slow name server or
 //! disk never blocks a thread that handles requests. `domain/acme` decides when the next attempt is due.
+//!
+//! A build without the feature `acme` lacks the library and the client. The command line refuses --acme-domain there, so
+//! no attempt begins.
 
+#[cfg(feature = "acme")]
+mod account;
 mod attempt;
+#[cfg(feature = "acme")]
 mod client;
+mod exchange;
 pub(in crate::http) mod folder;
 pub(in crate::http) mod follow;
+#[cfg(feature = "acme")]
 mod order;
 pub(super) mod orders;
 pub(in crate::http) mod settings;

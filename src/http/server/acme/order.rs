@@ -7,8 +7,10 @@ use instant_acme::{
     RetryPolicy,
 };
 
+use super::account::StoredAccount;
 use super::client::DirectoryClient;
-use super::folder::{AcmeFolder, StoredAccount};
+use super::exchange::Issued;
+use super::folder::AcmeFolder;
 use super::orders::Orders;
 use super::settings::AcmeSettings;
 use crate::domain::acme::advice;
@@ -29,14 +31,6 @@ const ACCOUNT_ERRORS: [&str; 2] = ["accountDoesNotExist", "unauthorized"];
 /// repeats the request twice. RFC 8555 §6.5 sets no limit, so an order begins again after a third refusal. The
 /// authority may then return the order that it already has.
 const BEGINNINGS_MAX: u32 = 6;
-
-/// The result of an order: the certificates from the authority, and the private key that was generated for them here.
-pub(super) struct Issued {
-    /// The certificates in PEM, that of the service first.
-    pub(super) chain: String,
-    /// The private key in PEM. Each certificate has a new one.
-    pub(super) key: String,
-}
 
 /// The reason why there is no certificate: a sentence for operators.
 enum Failure {
@@ -96,7 +90,7 @@ async fn order_once(
     orders: &Orders,
     client: impl Fn() -> DirectoryClient,
 ) -> Result<Issued, Failure> {
-    let stored = folder.account().filter(|account| account.directory == settings.directory);
+    let stored = StoredAccount::read(folder).filter(|account| account.directory == settings.directory);
     let known = match stored {
         Some(stored) => with_stored_account(settings, stored, folder, client()).await,
         None => None,
@@ -128,7 +122,7 @@ async fn with_stored_account(
             let credentials = serde_json::from_value(serialized)?;
             let (directory, contact) = (settings.directory.clone(), settings.contact.clone());
             // If this write fails, the next order sends the new contact again.
-            let _ = folder.write_account(&StoredAccount { directory, contact, credentials });
+            let _ = StoredAccount { directory, contact, credentials }.write(folder);
         }
         let order = account.new_order(&NewOrder::new(&identifiers(settings))).await?;
         Ok((account, order))
@@ -153,7 +147,7 @@ async fn with_new_account(
     let builder = Account::builder_with_http(Box::new(client));
     let (account, credentials) = builder.create(&new, settings.directory.clone(), None).await?;
     let (directory, contact) = (settings.directory.clone(), settings.contact.clone());
-    folder.write_account(&StoredAccount { directory, contact, credentials }).map_err(|error| {
+    StoredAccount { directory, contact, credentials }.write(folder).map_err(|error| {
         format!("the account cannot be stored in {}: {error}; make room on the disk", folder.path().display())
     })?;
     let order = account.new_order(&NewOrder::new(&identifiers(settings))).await?;
