@@ -15,7 +15,7 @@ use super::attachment::sweep;
 use super::erasure::{self, deferred_job, retention};
 use super::parts::Parts;
 use super::role::closing;
-use super::staging::thread as import;
+use super::staging::job as import;
 use super::usage::{indexing, pruning};
 use super::{backup, cached_state, expiry};
 use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER};

@@ -9,10 +9,10 @@
 //! 3. The applications are published, one slice in each transaction. If the import ends early, the service publishes
 //!    the rest.
 
+pub(super) mod job;
 mod staged_application;
 #[cfg(test)]
 mod tests;
-pub(super) mod thread;
 
 use std::path::Path;
 use std::time::Duration;
@@ -193,7 +193,7 @@ fn decide(tx: &Tx<'_>, import: i64, staged: usize) -> Result<(), Error> {
     if tx.run(sql, (tx.now.micros(), import, staged))? == 1 {
         return Ok(());
     }
-    let why = "another import or a start of the service intervened, so nothing was imported; try again";
+    let why = "another import, a start of the service or an erasure intervened, so nothing was imported; try again";
     Err(Refusal::bad_request(why.to_owned()).into())
 }
 

@@ -1,6 +1,6 @@
 //! The background job of staging. After a start of the service, the job drops imports that were not decided. The job
 //! also finishes a decided import whose command ended early, for example because the command was killed or the disk was
-//! full. After rows have been dropped, the job requests page wiping and the truncation of the log.
+//! full. After it has dropped rows, the job requests page wiping and the truncation of the write-ahead log.
 
 use std::sync::Arc;
 
