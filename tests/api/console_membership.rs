@@ -181,7 +181,7 @@ fn an_admin_cannot_act_on_an_owner() {
     let hiring = app.hiring();
     let admin = app.browser(&hiring, "admin");
     let page = admin.get(&path(&hiring, "")).expect(200).text();
-    assert_eq!(page.matches("Owners may do this.").count(), 3, "{page}");
+    assert_eq!(page.matches("Only an owner or a platform admin may do this.").count(), 3, "{page}");
     admin.submit(&of(&hiring, "owner", "role"), &[("orgRole", "member"), ("before", "owner")]).expect(403);
     admin.submit(&of(&hiring, "member", "role"), &[("orgRole", "owner"), ("before", "member")]).expect(403);
     admin.submit(&path(&hiring, ""), &invitation("X", "x@example.com", "owner")).expect(403);
@@ -194,7 +194,7 @@ fn an_admin_cannot_act_on_an_owner() {
         .expect(200);
     let page = app.browser(&hiring, "owner").get(&path(&hiring, "")).expect(200).text();
     assert_eq!(page.matches("Only a platform admin may do this to a platform admin.").count(), 3, "{page}");
-    assert!(!page.contains("Owners may do this."), "{page}");
+    assert!(!page.contains("Only an owner or a platform admin may do this."), "{page}");
     for act in ["link", "remove"] {
         app.browser(&hiring, "owner").submit(&path(&hiring, &format!("/user_admin/{act}")), &[]).expect(403);
     }

@@ -56,7 +56,7 @@ struct BoardPage {
     /// The label and the URL of the review queue, if candidates who are not put aside are at the first step.
     review: Option<(String, String)>,
     /// The advice on finding candidates, if the role has no application.
-    next_step: Option<&'static str>,
+    advice: Option<&'static str>,
     columns: Vec<Column>,
     hired: Vec<HiredRow>,
     hired_count: String,
@@ -162,7 +162,7 @@ fn page(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput, scene: &Sce
         may_decide: organization.caller.require_manager().is_ok(),
         seats: Seats::new(texts, role),
         review: review(texts, scene, columns.first().map_or(0, waiting)),
-        next_step: next_step(words, role, applications, is_public),
+        advice: advice_on_candidates(words, role, applications, is_public),
         posting: is_public.then_some(posting),
         columns,
         live: Live::new(tx, organization, &scene.changes_path())?,
@@ -216,7 +216,7 @@ fn waiting(column: &Column) -> usize {
 }
 
 /// Returns the advice on finding candidates, or `None` if the role has applications.
-fn next_step(
+fn advice_on_candidates(
     words: &BoardTexts,
     role: &RoleRecord,
     applications: ApplicationCounts,

@@ -36,7 +36,7 @@ pub(in crate::http) struct HireTexts {
 pub(in crate::http) static HIRE: ByLanguage<HireTexts> = ByLanguage {
     en: HireTexts {
         title: "Hire {name}",
-        effects: "What will happen",
+        effects: "Effects of the hire",
         takes: "Takes position {position} of {positions} of {role}.",
         fills: "This is the last position, so the role becomes filled.",
         fills_public: "This is the last position, so the role becomes filled and leaves the career page.",

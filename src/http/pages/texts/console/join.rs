@@ -31,7 +31,7 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
     en: JoinTexts {
         title: "Welcome, {name}",
         invited_by: "{name} gave you this link.",
-        invited_to: "It opens the recruiting console of {organizations}.",
+        invited_to: "This link opens the recruiting console of {organizations}.",
         account: "You sign in as {email}.",
         new_password: "Choose a password",
         password_hint: "At least {min} characters. Several unrelated words are good.",
@@ -48,7 +48,7 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
     de: JoinTexts {
         title: "Willkommen, {name}",
         invited_by: "{name} hat Ihnen diesen Link gegeben.",
-        invited_to: "Er öffnet die Bewerbungskonsole von {organizations}.",
+        invited_to: "Dieser Link öffnet die Bewerbungskonsole von {organizations}.",
         account: "Sie melden sich mit {email} an.",
         new_password: "Wählen Sie ein Passwort",
         password_hint: "Mindestens {min} Zeichen. Gut sind mehrere Wörter, die nichts miteinander zu tun haben.",
@@ -65,7 +65,7 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
     fr: JoinTexts {
         title: "Bienvenue, {name}",
         invited_by: "{name} vous a donné ce lien.",
-        invited_to: "Il ouvre la console de recrutement de {organizations}.",
+        invited_to: "Ce lien ouvre la console de recrutement de {organizations}.",
         account: "Vous vous connectez avec {email}.",
         new_password: "Choisissez un mot de passe",
         password_hint: "Au moins {min} caractères. Plusieurs mots sans rapport entre eux conviennent bien.",
@@ -82,7 +82,7 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
     es: JoinTexts {
         title: "Le damos la bienvenida, {name}",
         invited_by: "{name} le ha dado este enlace.",
-        invited_to: "Abre la consola de selección de {organizations}.",
+        invited_to: "Este enlace abre la consola de selección de {organizations}.",
         account: "Inicia sesión como {email}.",
         new_password: "Elija una contraseña",
         password_hint: "Al menos {min} caracteres. Varias palabras sin relación entre sí son una buena opción.",
