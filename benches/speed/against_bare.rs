@@ -1,4 +1,4 @@
-//! Reads, compared with a bare server.
+//! Compares read requests to the service with the same requests to a bare server.
 
 use std::ops::Range;
 use std::sync::{Arc, mpsc};
@@ -23,9 +23,9 @@ const CHANGE_FIRST_AFTER: Duration = Duration::from_millis(300);
 /// The requests of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reading {
-    /// The portals of all organizations, while they change.
+    /// The portals of all organizations as JSON (`GET /api/public/portal/…`), while the portals change.
     Portals,
-    /// The career pages of all organizations, while they change.
+    /// The career pages of all organizations as HTML, while the portals change.
     Pages,
     /// The same pages, compressed.
     PagesCompressed,
@@ -42,7 +42,7 @@ pub(crate) struct AgainstBare {
     requests: Arc<Vec<Vec<u8>>>,
     connections: usize,
     course: Course,
-    /// `None` if the line requests `me`.
+    /// `None` if the requests are for `GET /api/v1/me`, because portals do not change then.
     changes: Option<Changes>,
 }
 
@@ -123,7 +123,7 @@ impl Changes {
         Self { connection, random: Random::new(2), count: 0 }
     }
 
-    /// Changes a portal each second during `round`. Then checks that the service shows every change.
+    /// Changes a portal each second during `round`. Then checks that the service shows the last change of each portal.
     fn round_with_changes(&mut self, server: &Server, round: impl FnOnce() -> Round) -> Round {
         let (end, ended) = mpsc::channel::<()>();
         let (round, changed) = std::thread::scope(|scope| {

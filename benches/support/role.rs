@@ -41,7 +41,7 @@ pub(crate) fn document() -> Value {
     })
 }
 
-/// Returns a candidate. Half of the candidates are at the first step, and the others are spread over all steps.
+/// Returns a candidate. Three fifths of the candidates are at the first step, and a tenth at each other step.
 fn candidate(nth: usize) -> Value {
     let at = if nth.is_multiple_of(2) { 0 } else { nth / 2 % STEPS.len() };
     let step = |order: usize| {

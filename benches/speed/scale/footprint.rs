@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::Setup;
 use super::data::{self, ADMIN, Size};
 use super::descriptors;
-use super::finding::Finding;
+use super::measurement::Measurement;
 use super::report::Part;
 use crate::company;
 use crate::exchange::{ask, ask_on, get};
@@ -42,7 +42,7 @@ pub(crate) fn measure(setup: &Setup, big: &Copy, size: &Size, part: &mut Part<'_
     eprintln!("measuring the memory of the service");
     part.add(memory(setup, big, size));
     let bytes = Path::new(BINARY).metadata().unwrap().len();
-    part.add([Finding::figure("the binary", "MB", [bytes as f64 / 1e6]).target_at_most(16.0)]);
+    part.add([Measurement::figure("the binary", "MB", [bytes as f64 / 1e6]).target_at_most(16.0)]);
 }
 
 /// A service that has just sent its first answer.
@@ -68,7 +68,7 @@ fn start(setup: &Setup, db: &Path, key: &str) -> Started {
 }
 
 /// Measures the bytes that a start and a backup read.
-fn reading(setup: &Setup, big: &Copy) -> Vec<Finding> {
+fn reading(setup: &Setup, big: &Copy) -> Vec<Measurement> {
     let file = big.db.metadata().unwrap().len() as f64;
     forget(&big.db);
     let mut started = start(setup, &big.db, data::secret(ADMIN).reveal());
@@ -81,9 +81,9 @@ fn reading(setup: &Setup, big: &Copy) -> Vec<Finding> {
     let copied = backup.io_bytes("rchar") as f64 / file;
     assert!(backup.0.wait().unwrap().success(), "the backup succeeds");
     vec![
-        Finding::figure("start on the big file, until the first answer", "MB read", [read]).target_at_most(2.0),
-        Finding::figure("the same, with nothing of the file in the page cache", "MB from the disk", [from_disk]),
-        Finding::figure("backup of the big file", "bytes read per byte", [copied]).target_at_most(1.1),
+        Measurement::figure("start on the big file, until the first answer", "MB read", [read]).target_at_most(2.0),
+        Measurement::figure("the same, with nothing of the file in the page cache", "MB from the disk", [from_disk]),
+        Measurement::figure("backup of the big file", "bytes read per byte", [copied]).target_at_most(1.1),
     ]
 }
 
@@ -103,7 +103,7 @@ fn forget(db: &Path) {
 }
 
 /// Measures the time from the start to the first answer, on both files in turn.
-fn starts(setup: &Setup, big: &Copy) -> Vec<Finding> {
+fn starts(setup: &Setup, big: &Copy) -> Vec<Measurement> {
     let empty = Copy::empty();
     let first = run(&["bootstrap-admin", "--db", empty.db.to_str().unwrap(), "--email", "admin@appliance.example"]);
     let admin = data::secret(ADMIN);
@@ -117,13 +117,13 @@ fn starts(setup: &Setup, big: &Copy) -> Vec<Finding> {
     let megabytes = big.db.metadata().unwrap().len() / 1_000_000;
     let on_big = format!("start on a file of {megabytes} MB, until the first answer");
     vec![
-        Finding::figure("start on an empty file, until the first answer", "ms", of_empty).target_at_most(20.0),
-        Finding::figure(on_big, "ms", of_big).target_at_most(20.0),
+        Measurement::figure("start on an empty file, until the first answer", "ms", of_empty).target_at_most(20.0),
+        Measurement::figure(on_big, "ms", of_big).target_at_most(20.0),
     ]
 }
 
 /// Measures the memory of an idle service, a busy one, and one with many idle connections, after one request on each.
-fn memory(setup: &Setup, big: &Copy, size: &Size) -> Vec<Finding> {
+fn memory(setup: &Setup, big: &Copy, size: &Size) -> Vec<Measurement> {
     let admin = data::secret(ADMIN);
     let mut started = start(setup, &big.db, admin.reveal());
     std::thread::sleep(CALM);
@@ -139,8 +139,8 @@ fn memory(setup: &Setup, big: &Copy, size: &Size) -> Vec<Finding> {
     });
     let of = |what: String, [all, own]: [f64; 2], most: f64| {
         [
-            Finding::figure(what.clone(), "VmRSS, MB", [all]).target_at_most(most),
-            Finding::figure(what, "RssAnon, MB", [own]),
+            Measurement::figure(what.clone(), "VmRSS, MB", [all]).target_at_most(most),
+            Measurement::figure(what, "RssAnon, MB", [own]),
         ]
     };
     let many = |request: &str| format!("memory with {crowd} idle connections after {request}");

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Setup;
 use super::data::{self, ADMIN, KEYS, Size, WATCHED};
 use super::deciding::{Deciding, Order};
-use super::finding::Finding;
+use super::measurement::Measurement;
 use super::report::Part;
 use crate::company;
 use crate::exchange::get;
@@ -130,7 +130,7 @@ pub(crate) fn measure(setup: &Setup, sides: &mut [Side; 2], part: &mut Part<'_>)
     part.add([decide(setup, sides, Order::Scattered)]);
 }
 
-fn compare(setup: &Setup, sides: &mut [Side; 2], question: &Question) -> Finding {
+fn compare(setup: &Setup, sides: &mut [Side; 2], question: &Question) -> Measurement {
     eprintln!("measuring on both files: {}", question.name);
     let requests = sides.each_ref().map(|side| Arc::new((question.requests)(side.size)));
     let course = Course::For(setup.lengths.round);
@@ -143,15 +143,16 @@ fn compare(setup: &Setup, sides: &mut [Side; 2], question: &Question) -> Finding
         }
     };
     let (small, big) = alternate(sides, setup.lengths.rounds, |sides| round(sides, 0), |sides| round(sides, 1));
-    let finding = Finding::cpu(format!("{}, {} connections", question.name, question.connections), &small, &big);
+    let measurement =
+        Measurement::cpu(format!("{}, {} connections", question.name, question.connections), &small, &big);
     match question.at_most {
-        Some(most) => finding.target_at_most(most),
-        None => finding,
+        Some(most) => measurement.target_at_most(most),
+        None => measurement,
     }
 }
 
 /// Measures rejections and hires. The applications are reopened after each batch.
-fn decide(setup: &Setup, sides: &mut [Side; 2], order: Order) -> Finding {
+fn decide(setup: &Setup, sides: &mut [Side; 2], order: Order) -> Measurement {
     eprintln!("deciding on both files, {}", order.words());
     let mut sides = sides.each_mut().map(|side| Deciding::new(side, order));
     let batches = setup.lengths.batches;
@@ -161,5 +162,5 @@ fn decide(setup: &Setup, sides: &mut [Side; 2], order: Order) -> Finding {
         |sides: &mut [Deciding<'_>; 2]| sides[0].round(batches),
         |sides| sides[1].round(batches),
     );
-    Finding::cpu(format!("reject and hire in turn, {}, 64 connections", order.words()), &small, &big)
+    Measurement::cpu(format!("reject and hire in turn, {}, 64 connections", order.words()), &small, &big)
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use super::Setup;
 use super::crowd::{self, DEPARTMENTS, FIRST_NAME, GROWING_ROLE, SAME_ROLE, SURNAME};
 use super::data::{self, ADMIN, Size, WATCHED};
-use super::finding::Finding;
 use super::growth::Side;
+use super::measurement::Measurement;
 use super::report::Part;
 use crate::company;
 use crate::exchange::get;
@@ -90,7 +90,7 @@ pub(crate) fn measure(setup: &Setup, sides: &mut [Side; 2], part: &mut Part<'_>)
     }
 }
 
-fn compare(setup: &Setup, sides: &mut [Side; 2], question: &Question) -> Finding {
+fn compare(setup: &Setup, sides: &mut [Side; 2], question: &Question) -> Measurement {
     eprintln!("measuring on both files: {}", question.name);
     let admin = data::secret(ADMIN);
     let requests = sides.each_ref().map(|side| Arc::new(vec![get(&(question.path)(side.size), Some(admin.reveal()))]));
@@ -100,10 +100,10 @@ fn compare(setup: &Setup, sides: &mut [Side; 2], question: &Question) -> Finding
         |sides: &mut [Side; 2], nth: usize| sides[nth].server.round_with_keys(CONNECTIONS, &requests[nth], &course);
     let (small, big) = alternate(sides, setup.lengths.rounds, |sides| round(sides, 0), |sides| round(sides, 1));
     let name = format!("{} ({} and {} bytes)", question.name, bytes[0], bytes[1]);
-    let finding = Finding::latency(name, &small, &big);
+    let measurement = Measurement::latency(name, &small, &big);
     match question.at_most {
-        Some(most) => finding.target_at_most(most),
-        None => finding,
+        Some(most) => measurement.target_at_most(most),
+        None => measurement,
     }
 }
 

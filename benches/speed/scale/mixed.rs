@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::Setup;
-use super::finding::Finding;
 use super::footprint::backup;
 use super::growth::Side;
+use super::measurement::Measurement;
 use super::mix::{Kind, Mix};
 use super::open_loop::{self, Latencies, Pace};
 use super::report::Part;
@@ -61,7 +61,7 @@ pub(crate) fn measure(setup: &Setup, side: &mut Side, part: &mut Part<'_>) {
     let peak = mixed.peak();
     mixed.rate = peak * PART_OF_PEAK;
     let name = format!("90 % portal, 8 % `me`, 2 % decision requests; {CONNECTIONS} connections");
-    part.add([Finding::figure(name, "requests per second, peak", [peak])]);
+    part.add([Measurement::figure(name, "requests per second, peak", [peak])]);
     let [mut quiet, mut copying, mut moving] = [Vec::new(), Vec::new(), Vec::new()];
     for nth in 0..setup.lengths.phases {
         eprintln!("half the peak rate, phase {} of {}: quiet", nth + 1, setup.lengths.phases);
@@ -80,7 +80,7 @@ pub(crate) fn measure(setup: &Setup, side: &mut Side, part: &mut Part<'_>) {
     part.add(others(&copying, "during backups"));
     for (phases, when) in [(&quiet, "quiet"), (&copying, "during backups"), (&moving, "while usage rows are indexed")] {
         let busy = phases.iter().map(|phase| phase.busy);
-        part.add([Finding::figure(format!("the service, {when}"), "share of its core", busy)]);
+        part.add([Measurement::figure(format!("the service, {when}"), "share of its core", busy)]);
     }
     part.add([mixed.revocation_phase()]);
 }
@@ -131,7 +131,7 @@ impl Mixed<'_> {
     }
 
     /// Revokes keys under the same load.
-    fn revocation_phase(&mut self) -> Finding {
+    fn revocation_phase(&mut self) -> Measurement {
         eprintln!("revoking keys in use");
         let address = self.side.server.address;
         let mut revoked = revocation::Revoked::default();
@@ -139,7 +139,7 @@ impl Mixed<'_> {
         self.side.server.count_with_keys(revoked.with_keys);
         let late = revoked.late as f64;
         let name = format!("{} keys revoked while in use", revocation::KEYS_REVOKED);
-        Finding::figure(name, "later requests answered with 200", [late]).target_at_most(0.0)
+        Measurement::figure(name, "later requests answered with 200", [late]).target_at_most(0.0)
     }
 
     /// Runs the load for the duration of a phase, and until `work` has ended.
@@ -177,22 +177,25 @@ fn millis(duration: Duration) -> f64 {
 }
 
 /// Returns the median and the 99th percentile for a kind of request in these phases.
-fn alone(phases: &[Phase], kind: Kind) -> [Finding; 2] {
+fn alone(phases: &[Phase], kind: Kind) -> [Measurement; 2] {
     let of =
         |figure: fn(&Figures) -> Duration| phases.iter().map(move |phase| millis(figure(&phase.latencies.of(kind))));
     let name = format!("{} at half the peak rate, quiet", kind.words());
-    [Finding::figure(name.clone(), "p50, ms", of(Figures::median)), Finding::figure(name, "p99, ms", of(Figures::p99))]
+    [
+        Measurement::figure(name.clone(), "p50, ms", of(Figures::median)),
+        Measurement::figure(name, "p99, ms", of(Figures::p99)),
+    ]
 }
 
-fn compared(name: &str, quiet: &[Phase], other: &[Phase]) -> Finding {
+fn compared(name: &str, quiet: &[Phase], other: &[Phase]) -> Measurement {
     let p99 = |phase: &Phase| millis(phase.latencies.of(Kind::Decision).p99());
     let pairs: Vec<_> = quiet.iter().zip(other).map(|(quiet, other)| (p99(quiet), p99(other))).collect();
-    Finding::ratio(name, "p99, ms", &pairs)
+    Measurement::ratio(name, "p99, ms", &pairs)
 }
 
 /// Returns the latencies of reads in these phases.
-fn others(phases: &[Phase], when: &str) -> Vec<Finding> {
+fn others(phases: &[Phase], when: &str) -> Vec<Measurement> {
     let p99 = |kind: Kind| phases.iter().map(move |phase| millis(phase.latencies.of(kind).p99()));
     let kinds = [Kind::Portal, Kind::Me].into_iter();
-    kinds.map(|kind| Finding::figure(format!("{} {when}", kind.words()), "p99, ms", p99(kind))).collect()
+    kinds.map(|kind| Measurement::figure(format!("{} {when}", kind.words()), "p99, ms", p99(kind))).collect()
 }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::Setup;
-use super::finding::Finding;
 use super::growth::Side;
+use super::measurement::Measurement;
 use super::report::Part;
 use crate::company::{self, PORTAL_ROLES};
 use crate::exchange::get;
@@ -34,7 +34,7 @@ pub(crate) fn measure(setup: &Setup, big: &mut Side, part: &mut Part<'_>) {
     let spelled = [(organizations[0], SPELLINGS), (organizations[1], large_at_once)];
     let spelled = spelled.map(|(nth, count)| Arc::new(spellings(&company::portal_path(nth), count)));
     let rendered = |big: &mut Side, nth: usize| big.server.round(CONNECTIONS, &spelled[nth], &Course::Through);
-    let mut finding = |how: &str, round: &dyn Fn(&mut Side, usize) -> Round| {
+    let mut measurement = |how: &str, round: &dyn Fn(&mut Side, usize) -> Round| {
         let rounds = setup.lengths.rounds;
         let (few, many) = alternate(big, rounds, |big| round(big, 0), |big| round(big, 1));
         let [few_kilobytes, many_kilobytes] = kilobytes;
@@ -42,10 +42,11 @@ pub(crate) fn measure(setup: &Setup, big: &mut Side, part: &mut Part<'_>) {
         let name = format!(
             "portal, {how}: {roles} roles ({many_kilobytes:.0} kB) divided by {PORTAL_ROLES} ({few_kilobytes:.1} kB)"
         );
-        Finding::cpu_of(name, "CPU per kB, µs", (&few, few_kilobytes), (&many, many_kilobytes)).target_at_most(TARGET)
+        Measurement::cpu_of(name, "CPU per kB, µs", (&few, few_kilobytes), (&many, many_kilobytes))
+            .target_at_most(TARGET)
     };
-    part.add([finding(&format!("cached, {CONNECTIONS} connections"), &same)]);
-    part.add([finding(&format!("rendered for each request, {CONNECTIONS} connections"), &rendered)]);
+    part.add([measurement(&format!("cached, {CONNECTIONS} connections"), &same)]);
+    part.add([measurement(&format!("rendered for each request, {CONNECTIONS} connections"), &rendered)]);
 }
 
 /// Returns requests for one portal with many spellings of its path. The key of the response cache is the path as it was

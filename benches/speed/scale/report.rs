@@ -6,19 +6,19 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 
 use super::data::{KEYS, Size};
-use super::finding::Finding;
+use super::measurement::Measurement;
 use crate::report::{folder, row};
 
-/// The findings and their conditions.
+/// The measurements and their conditions.
 pub(crate) struct Report {
     machine: String,
     cores: String,
     files: Vec<String>,
     is_short: bool,
-    parts: Vec<(&'static str, Vec<Finding>)>,
+    parts: Vec<(&'static str, Vec<Measurement>)>,
 }
 
-/// A part of the report, which collects findings.
+/// A part of the report, which collects measurements.
 pub(crate) struct Part<'a>(&'a mut Report);
 
 impl Report {
@@ -51,7 +51,7 @@ impl Report {
     }
 
     fn json(&self) -> Value {
-        let part = |(name, findings): &(&str, Vec<Finding>)| json!({ "part": name, "findings": findings.iter().map(Finding::json).collect::<Vec<_>>() });
+        let part = |(name, measurements): &(&str, Vec<Measurement>)| json!({ "part": name, "measurements": measurements.iter().map(Measurement::json).collect::<Vec<_>>() });
         json!({
             "machine": self.machine,
             "cores": self.cores,
@@ -63,13 +63,13 @@ impl Report {
 }
 
 impl Part<'_> {
-    /// Prints each finding and adds it to the report. Writes the report at once, because a run is long and can be
+    /// Prints each measurement and adds it to the report. Writes the report at once, because a run is long and can be
     /// interrupted.
-    pub(crate) fn add(&mut self, findings: impl IntoIterator<Item = Finding>) {
+    pub(crate) fn add(&mut self, measurements: impl IntoIterator<Item = Measurement>) {
         let (_, all) = self.0.parts.last_mut().expect("a part has begun");
-        for finding in findings {
-            eprint!("{finding}");
-            all.push(finding);
+        for measurement in measurements {
+            eprint!("{measurement}");
+            all.push(measurement);
         }
         self.0.write();
     }
@@ -85,9 +85,12 @@ impl fmt::Display for Report {
             "Medians (minimum to maximum). Each ratio compares neighbouring rounds: the second divided by the first."
         )?;
         if self.is_short {
-            writeln!(f, "Smaller big files and short rounds: do not publish these figures.")?;
+            writeln!(
+                f,
+                "In this short run, the big files are smaller and the rounds are shorter: do not publish these figures."
+            )?;
         }
-        for (part, findings) in &self.parts {
+        for (part, measurements) in &self.parts {
             let sides = match *part {
                 "growth" => ["small, or 30 roles", "big"],
                 "lists" => ["a hundredth", "whole"],
@@ -95,7 +98,7 @@ impl fmt::Display for Report {
                 _ => ["", ""],
             };
             writeln!(f, "\n{}", row([part, sides[0], sides[1], "figure, or ratio", "target"]).trim_end())?;
-            findings.iter().try_for_each(|finding| write!(f, "{finding}"))?;
+            measurements.iter().try_for_each(|measurement| write!(f, "{measurement}"))?;
         }
         Ok(())
     }

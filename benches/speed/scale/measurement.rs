@@ -1,4 +1,4 @@
-//! The findings of the bench, as rows of the table and as JSON.
+//! The results of the bench, as rows of the table and as JSON.
 
 use std::fmt;
 
@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::report::{self, number, row};
 use crate::round::{Figure, Round, Spread};
 
-/// A figure or a ratio, and its limit.
-pub(crate) struct Finding {
+/// A figure or a ratio, and its target.
+pub(crate) struct Measurement {
     /// The measured action.
     name: String,
     /// The name of the figure, with its unit.
@@ -16,32 +16,32 @@ pub(crate) struct Finding {
     /// The two sides of a ratio. The second is compared with the first.
     sides: Option<[Spread; 2]>,
     value: Spread,
-    /// The limit on the median. Without a limit, the figure is only for information.
+    /// The target for the median. Without a target, the figure is only for information.
     at_most: Option<f64>,
     /// The rounds of both sides.
     rounds: Vec<Value>,
 }
 
-impl Finding {
-    /// Returns a finding with figures of one side.
+impl Measurement {
+    /// Returns a measurement with figures of one side.
     pub(crate) fn figure(name: impl Into<String>, figure: &'static str, values: impl IntoIterator<Item = f64>) -> Self {
         let value = Spread::new(values.into_iter());
         Self { name: name.into(), figure, sides: None, value, at_most: None, rounds: Vec::new() }
     }
 
-    /// Returns a finding with the ratio of each pair.
+    /// Returns a measurement with the ratio of each pair.
     pub(crate) fn ratio(name: impl Into<String>, figure: &'static str, pairs: &[(f64, f64)]) -> Self {
         let sides = [Spread::new(pairs.iter().map(|(first, _)| *first)), Spread::new(pairs.iter().map(|pair| pair.1))];
         let value = Spread::new(pairs.iter().map(|(first, second)| second / first));
         Self { name: name.into(), figure, sides: Some(sides), value, at_most: None, rounds: Vec::new() }
     }
 
-    /// Returns a finding with the CPU time per request, from alternating rounds of two sides.
+    /// Returns a measurement with the CPU time per request, from alternating rounds of two sides.
     pub(crate) fn cpu(name: impl Into<String>, first_side: &[Round], second_side: &[Round]) -> Self {
         Self::cpu_of(name, Figure::Cpu.words(), (first_side, 1.0), (second_side, 1.0))
     }
 
-    /// Returns a finding with the median latency, from alternating rounds of two sides.
+    /// Returns a measurement with the median latency, from alternating rounds of two sides.
     pub(crate) fn latency(name: impl Into<String>, first_side: &[Round], second_side: &[Round]) -> Self {
         let pairs = first_side.iter().zip(second_side);
         let pairs: Vec<_> = pairs.map(|(first, second)| (Figure::P50.of(first), Figure::P50.of(second))).collect();
@@ -49,7 +49,7 @@ impl Finding {
         Self { rounds: rounds.to_vec(), ..Self::ratio(name, Figure::P50.words(), &pairs) }
     }
 
-    /// Returns a finding with the CPU time per unit. Each side has its rounds and the number of units in one of its
+    /// Returns a measurement with the CPU time per unit. Each side has its rounds and the number of units in one of its
     /// requests.
     pub(crate) fn cpu_of(
         name: impl Into<String>,
@@ -91,7 +91,7 @@ fn cell(spread: &Spread) -> String {
     if spread.min() < spread.max() { report::cell(spread) } else { number(spread.median()) }
 }
 
-impl fmt::Display for Finding {
+impl fmt::Display for Measurement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let wanted = match (self.at_most, self.is_met()) {
             (Some(most), Some(true)) => format!("at most {most}: met"),
