@@ -60,8 +60,8 @@ use crate::world::Real;
 #[command(after_long_help = "To set up a service:
   appliance init                           asks questions, and writes the settings and the database
   appliance serve                          runs the service; Ctrl-C stops it
-  appliance import company.json            roles, staff, candidates
-  appliance backup jobs-monday.db          works while the service runs
+  appliance import company.json            imports roles, staff and candidates
+  appliance backup jobs-monday.db          makes a backup, even while the service runs
 
 Every option is also an environment variable: --db is APPLIANCE_DB. The options of serve can also be set in a file, by
 default /etc/appliance/appliance.toml; see `appliance help settings`. Data goes to standard output, messages to standard

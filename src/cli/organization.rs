@@ -19,7 +19,7 @@ use crate::world::World;
 
 /// List, create, disable and enable organizations.
 ///
-/// Works while `serve` runs. The service applies each change before its next response, and portals show the change
+/// Works while `serve` runs. The API and the staff console apply each change at once, and portals show the change
 /// within 200 ms. Settings and members are changed over HTTP. `import` can create an organization with its settings and
 /// members.
 #[derive(Debug, clap::Args)]

@@ -14,7 +14,7 @@ use crate::world::World;
 pub(super) struct TlsArgs {
     /// Speak TLS (1.2 and 1.3) with this certificate: a PEM file such as fullchain.pem. The certificate of the service
     /// comes first, and the certificates that lead to its authority follow. The service reads the files again when they
-    /// change and on SIGHUP. Without this option, the service speaks plain HTTP.
+    /// change and on SIGHUP. Without this option and without --acme-domain, the service speaks plain HTTP.
     #[arg(long, env = "APPLIANCE_TLS_CERT", value_name = "FILE")]
     tls_cert: Option<PathBuf>,
 
@@ -32,7 +32,7 @@ impl TlsArgs {
         self.tls_cert.is_some() || self.acme.is_set()
     }
 
-    /// Returns the options that lack another one, or that contradict another one.
+    /// Returns a finding for each option that needs another option that is not set, or that contradicts another option.
     pub(super) fn contradictions(&self, base_url: Option<&str>, redirects: bool) -> Vec<Finding> {
         let (has_certificate, has_key) = (self.tls_cert.is_some(), self.tls_key.is_some());
         let certificate = Finding::needs("tls-cert", has_certificate, "tls-key", has_key);
@@ -52,13 +52,13 @@ impl TlsArgs {
         Tls::read(self.files()?, world.now()).err()
     }
 
-    /// Returns the files of the certificate and its key; `None` if there are none.
+    /// Returns the files of the certificate and its key; `None` unless both are set.
     pub(super) fn files(&self) -> Option<TlsFiles> {
         Some(TlsFiles { certificate: self.tls_cert.clone()?, key: self.tls_key.clone()? })
     }
 
-    /// Reads the certificate and its key. Warns if the certificate is not for the host of the base URL. Returns `None`
-    /// if there are no files.
+    /// Reads the certificate and its key. Warns if other users have access to the key, or if the certificate is not for
+    /// the host of the base URL. Returns `None` if there are no files.
     ///
     /// # Errors
     /// Exit status 78 if the files cannot be used.

@@ -21,10 +21,10 @@ use crate::world::World;
 /// the file is unchanged.
 ///
 /// With --check, the command changes nothing and works while a service of the older version runs. It prints the format
-/// versions, the upgrades, the tables and indexes that change, the time (estimated from the size), and the free space
-/// that the upgrade needs. The exit status is 0 if the upgrade can run or the file needs none. It is 1 if the upgrade
-/// cannot run, because the file is from a newer version or cannot be used, or because its disk has too little free
-/// space.
+/// versions, the upgrades, the tables, indexes and triggers that change, the size of the file, the time (estimated from
+/// the size), the free space now, and the free space that the upgrade needs. The exit status is 0 if the upgrade can
+/// run or the file needs none. It is 1 if the upgrade cannot run, because the file is from a newer version or cannot be
+/// used, because the upgrade would fail, or because its disk has too little free space.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -40,12 +40,15 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the file is from a newer version or cannot be used, if its disk has too little free space, or if the
-/// upgrade fails. The file is then unchanged.
+/// Fails if a service or another command holds the lock of the file, if the file is from a newer version or cannot be
+/// used, if its disk has too little free space, or if the upgrade fails. The file is then unchanged.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.file.as_deref().unwrap_or(&args.db.db);
     let Some(plan) = file::plan_upgrade(path)? else {
-        print_message(&format!("{} has the version of this program; there is nothing to upgrade", path.display()));
+        print_message(&format!(
+            "{} already has the format version of this program; there is nothing to upgrade",
+            path.display()
+        ));
         return Ok(());
     };
     if args.check {
@@ -60,8 +63,8 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     upgraded?;
     let copy = file::beside(path, &format!(".before-version-{}", plan.version));
     print_message(&format!(
-        "{} was upgraded from version {} to {}; the old file is {}, or has a number after this name if the \
-         name was taken",
+        "{} was upgraded from version {} to {}; a copy of the old file is {}, with a number after this name if the \
+         name was already taken",
         path.display(),
         plan.found,
         plan.version,
@@ -78,7 +81,7 @@ fn rows(plan: &UpgradePlan, world: &dyn World, path: &Path) -> Vec<Vec<String>> 
         plan.changes.iter().map(|change| row(&change.kind, format!("{} {}", change.name, change.effect.word()))),
     );
     rows.push(row("size", megabytes(plan.file_bytes)));
-    rows.push(row("time", format!("about {}, estimated from the size", shown(plan.time))));
+    rows.push(row("time", format!("about {}, estimated from the space", shown(plan.time))));
     rows.push(row("free space needed", megabytes(plan.space_bytes)));
     rows.push(row("free space", free_bytes(world, path).map_or_else(|| "unknown".to_owned(), megabytes)));
     rows
@@ -134,7 +137,7 @@ mod tests {
             "upgrade: closing dates",
             "table: roles rebuilt",
             "size: 480.0 MB",
-            "time: about 1 min 13 s, estimated from the size",
+            "time: about 1 min 13 s, estimated from the space",
             "free space needed: 1440.0 MB",
             "free space: 2000.0 MB",
         ];

@@ -1,12 +1,12 @@
-//! Compares the list of columns with personal data with the rows that the erasure test seeds and with the members of an
-//! export.
+//! Checks the list of columns that contain personal data against the rows that the erasure test seeds and against the
+//! members of an export.
 
 use appliance::store::personal_data::{Exported, PERSONAL_DATA};
 use serde_json::Value;
 
 use crate::support::WorkDir;
 
-/// Columns that the byte scan does not seed, each with the reason.
+/// Columns that the erasure test does not seed, each with the reason.
 const NOT_SEEDED: &[(&str, &str)] = &[
     ("candidates.hold_reason", "a hold prevents the erasure; its reason stays in the activity, which is scanned"),
     ("idempotency_keys.made_id", "an id that a hire does not set"),

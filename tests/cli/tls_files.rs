@@ -9,7 +9,7 @@ use rcgen::{KeyPair, date_time_ymd};
 use crate::support::{RunningService, WorkDir, eventually, send_to};
 use crate::tls_client::{Authority, CERT, KEY, TLS, presented, write_pair};
 
-/// The beginning of every command.
+/// The beginning of every command that must fail.
 const SERVE: [&str; 5] = ["serve", "--db", "a.db", "--listen", "127.0.0.1:0"];
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -19,7 +19,7 @@ fn pem(label: &str) -> String {
 }
 
 #[test]
-fn files_that_cannot_be_used_cause_exit_status_78_and_no_database_file() {
+fn files_that_cannot_be_used_cause_exit_status_78_before_a_database_file_is_created() {
     let authority = Authority::new();
     let (certificate, key) = authority.certify(|_| {});
     let other_key = KeyPair::generate().unwrap().serialize_pem();

@@ -10,7 +10,10 @@ fn a_file_of_this_version_needs_no_upgrade() {
     for args in [&["upgrade", "--check", "a.db"][..], &["upgrade", "a.db"], &["upgrade", "--db", "a.db", "--check"]] {
         let output = dir.run(args).succeeded();
         assert_eq!(output.stdout, "", "{args:?}");
-        assert_eq!(output.stderr, "a.db has the version of this program; there is nothing to upgrade\n", "{args:?}");
+        assert_eq!(
+            output.stderr, "a.db already has the format version of this program; there is nothing to upgrade\n",
+            "{args:?}"
+        );
     }
     assert_eq!((dir.names(), dir.read("a.db")), before);
 }

@@ -5,7 +5,7 @@
 pub(super) enum Urgency {
     /// The service does not work, or data is at risk.
     Now,
-    /// The service works, but will soon stop working, or a safeguard is missing.
+    /// The service works, but will soon stop working, a safeguard is missing, or a file should be deleted.
     Soon,
 }
 

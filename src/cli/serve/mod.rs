@@ -137,7 +137,8 @@ async fn report(manager: Arc<ServiceManager>, ctx: Arc<Ctx>, url: String) {
     }
 }
 
-/// Warns about an address that suits neither the base URL nor a proxy.
+/// Warns if links would begin with an address that other machines cannot open. Also warns if a proxy must be in front
+/// of the service but no proxy is trusted.
 fn warn_about_address(args: &Args, address: SocketAddr, url: &str) {
     let has_base_url = args.base_url.is_some() || args.tls.acme.is_set();
     if address.ip().is_unspecified() && !has_base_url {
