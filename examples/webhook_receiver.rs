@@ -5,10 +5,10 @@
 //! cargo run --example webhook_receiver -- --listen 127.0.0.1:9000 --secret whsec_…
 //! ```
 //!
-//! The example does everything that a receiver should do. It verifies the signature over the received bytes with a
-//! library for Standard Webhooks; libraries exist for most languages, and they also refuse old messages. The receiver
-//! answers promptly, and with 2xx only after it has written the message. It recognizes a repeated message by its
-//! `webhook-id`.
+//! The example shows the duties of a receiver, but it remembers received messages only in memory. It verifies the
+//! signature over the received bytes with a library for Standard Webhooks; libraries exist for most languages, and they
+//! also refuse old messages. The receiver answers promptly, and with 2xx only after it has written the message. It
+//! recognizes a repeated message by its `webhook-id`.
 
 use std::collections::HashSet;
 use std::convert::Infallible;

@@ -3,7 +3,7 @@
     client.py root       prints the root certificate of the authority
     client.py wait       waits until the portal answers
     client.py publish    publishes a role with the API key in the file `key`
-    client.py apply      applies for the role, as a candidate would, and finds the application as staff
+    client.py apply      applies for the role, as a candidate would, and then finds the candidate, as staff would
 """
 
 import json

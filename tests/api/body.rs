@@ -348,7 +348,7 @@ fn a_truncated_body_is_a_bad_request() {
         (format!("{}/apply", hiring.portal()), String::new()),
         ("/api/auth/sign-in".to_owned(), String::new()),
     ] {
-        // The bytes that arrive can form a complete object. The server must not treat that object as the body.
+        // The bytes that arrive can form a complete object. The service must not treat that object as the body.
         for body in ["", "{}", "{\"roleId\":"] {
             let head = format!("POST {path} HTTP/1.1\r\nHost: a\r\n{authorization}Content-Length: 20\r\n\r\n");
             let answer = app.anonymous().raw_to_end(format!("{head}{body}").as_bytes());

@@ -7,7 +7,7 @@ use crate::support::{App, Client, Hiring};
 
 crate::tests![
     a_candidate_leaves_one_pipeline_and_joins_another_at_its_first_step,
-    both_applications_have_an_activity,
+    both_applications_get_an_activity_row,
     only_applications_in_progress_are_transferred,
     the_other_role_must_be_open_and_have_steps,
     a_candidate_joins_a_role_only_once,
@@ -89,7 +89,7 @@ fn a_candidate_leaves_one_pipeline_and_joins_another_at_its_first_step() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn both_applications_have_an_activity() {
+fn both_applications_get_an_activity_row() {
     let (app, hiring, staff, other) = start();
     let answer = staff.post(&path(&hiring, 0), &to(&other)).expect(200).json();
     let joined = answer["data"]["joined"]["candidateRoleId"].as_str().unwrap();

@@ -289,7 +289,7 @@ fn an_act_is_carried_out_once_after_the_confirmation_that_carries_it() {
         let answer = scene.submit(&path, &again);
         assert!([200, 303].contains(&answer.status), "{}: {} {}", act.handler, answer.status, answer.text());
         assert_eq!(scene.count(act), before + 1, "{}", act.handler);
-        // The same confirmation counts only once.
+        // Sending the same confirmation again does not carry out the act again.
         scene.submit(&form.action, &sent);
         assert_eq!(scene.count(act), before + 1, "{}", act.handler);
     }

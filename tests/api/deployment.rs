@@ -1,4 +1,4 @@
-//! Answers that depend on the deployment: HSTS behind https, and `security.txt`.
+//! Answers that depend on the deployment: HSTS if the base URL is https, and `security.txt`.
 
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::json;
@@ -7,8 +7,8 @@ use crate::support::App;
 use crate::support::app::Options;
 
 crate::tests![
-    every_answer_behind_https_has_hsts,
-    no_answer_behind_http_has_hsts,
+    every_answer_has_hsts_if_the_base_url_is_https,
+    no_answer_has_hsts_if_the_base_url_is_http,
     security_txt_names_the_contacts_and_its_expiry,
     without_a_contact_there_is_no_security_txt,
 ];
@@ -52,14 +52,14 @@ fn heads(app: &App) -> Vec<String> {
     requests.iter().map(head).collect()
 }
 
-fn every_answer_behind_https_has_hsts() {
+fn every_answer_has_hsts_if_the_base_url_is_https() {
     let app = with_base_url("https://jobs.example.com");
     for head in heads(&app) {
         assert_eq!(head.matches(&format!("\r\n{FIELD}: max-age=31536000")).count(), 1, "{head}");
     }
 }
 
-fn no_answer_behind_http_has_hsts() {
+fn no_answer_has_hsts_if_the_base_url_is_http() {
     let app = with_base_url("http://jobs.example.com");
     for head in heads(&app) {
         assert!(!head.contains(FIELD), "{head}");

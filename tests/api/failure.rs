@@ -45,7 +45,7 @@ fn assert_internal_error(answer: Answer) {
     assert_eq!(answer.header("retry-after"), None);
 }
 
-/// Starts a service with a damaged file and returns it with the organization that was in the file.
+/// Starts a service with a damaged file. Returns the service and the organization that was in the file.
 fn start_damaged() -> (App, Hiring) {
     let app = App::start();
     let hiring = app.hiring();
@@ -247,7 +247,7 @@ fn a_form_without_a_permit_for_its_file_is_shown_again_with_its_input() {
             break answer;
         }
     };
-    // Forms without a file have separate permits.
+    // A form whose file is discarded uses a separate set of permits.
     let text = assert_form_shown_again(&answer);
     assert!(text.contains("Your application cannot be accepted right now."), "{text}");
     assert!(

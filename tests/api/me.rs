@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App, fill_path};
 
 crate::tests![
-    a_key_gets_its_user_id_and_scopes,
+    a_key_gets_its_user_its_id_and_its_scopes,
     a_session_gets_its_user_without_key_and_scopes,
     the_role_is_the_platform_role,
     a_head_request_returns_the_fields_of_a_get,
@@ -27,7 +27,7 @@ crate::tests![
 const ME: &str = "/api/v1/me";
 const PASSWORD: &str = "correct horse battery";
 
-fn a_key_gets_its_user_id_and_scopes() {
+fn a_key_gets_its_user_its_id_and_its_scopes() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "n", "userId": hiring.staff("member"), "scopes": ["roles:write", "candidates:read"] });

@@ -1,4 +1,5 @@
-//! `GET /api/admin/activity`: platform activity, which shares one hash chain with the activity of organizations.
+//! `GET /api/admin/activity`: platform activity, which shares one hash chain with the activity of organizations. Also
+//! tests two kinds of activity of organizations: changes to HR integrations, and downloads of attachments.
 
 use appliance::domain::attachment::MediaType;
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ crate::tests![
     pending_counts_are_written_when_the_service_stops,
     creating_and_changing_users_is_recorded,
     sign_ins_and_failed_sign_ins_are_recorded,
-    changes_to_an_hr_target_are_recorded_without_secrets,
+    changes_to_an_hr_integration_are_recorded_without_secrets,
     downloading_an_attachment_is_recorded,
     the_list_is_paged_and_filtered_by_action,
     rows_have_no_personal_data,
@@ -175,7 +176,7 @@ fn sign_ins_and_failed_sign_ins_are_recorded() {
     assert_eq!(rows(&app, "session.signed_in").len(), 1);
 }
 
-fn changes_to_an_hr_target_are_recorded_without_secrets() {
+fn changes_to_an_hr_integration_are_recorded_without_secrets() {
     let app = App::start();
     let hiring = app.hiring();
     let integration = format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);

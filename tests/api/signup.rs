@@ -11,7 +11,7 @@ use crate::support::{Answer, App};
 
 crate::tests![
     a_link_opens_a_form_for_the_role,
-    every_field_has_a_label_a_type_and_autocomplete,
+    every_field_has_a_label_and_personal_fields_have_autocomplete,
     the_page_runs_no_scripts_and_is_not_cached,
     hostile_names_are_text,
     the_page_is_in_the_language_of_the_link_or_the_browser,
@@ -71,7 +71,7 @@ fn a_link_opens_a_form_for_the_role() {
     assert!(!text.contains("id=\"errors\"") && !text.contains("aria-invalid") && !text.contains(" checked"), "{text}");
 }
 
-fn every_field_has_a_label_a_type_and_autocomplete() {
+fn every_field_has_a_label_and_personal_fields_have_autocomplete() {
     let app = App::start();
     let hiring = app.hiring();
     let text = app.anonymous().get(&signup_path(&app, &hiring)).expect(200).text();
@@ -204,7 +204,7 @@ fn a_link_ends_when_its_role_is_filled() {
     assert!(text.contains("<h1>Engineer no longer accepts applications</h1>"), "{text}");
     assert!(text.contains(&format!("href=\"/careers/{}?lang=en\"", hiring.slug)) && !text.contains("<form"), "{text}");
     assert!(!text.contains("Your application was not sent"), "{text}");
-    // The role gets a new link when it opens again, and the old one stays dead.
+    // The role gets a new link when it opens again, and the old link stays expired.
     owner.post_empty(&hiring.reject(0)).expect(200);
     let text = page(app.anonymous().get(&path), 410);
     assert!(text.contains("<h1>This link has expired</h1>"), "{text}");
@@ -226,7 +226,7 @@ fn a_link_to_a_role_without_steps_opens_no_form() {
         let more = json!({ "id": "role_bare", "name": "Bare", "status": "open", "public": true });
         document["organizations"][0]["roles"].as_array_mut().unwrap().push(more);
     });
-    // A role can be imported without steps.
+    // An import adds a step to an open role without steps, so the test removes this step from the file.
     app.change("DELETE FROM role_steps WHERE role_id = 'role_bare'");
     let text = page(app.anonymous().get(&signup_path_of(&app, &hiring, "role_bare")), 410);
     assert!(text.contains("<h1>Bare no longer accepts applications</h1>"), "{text}");

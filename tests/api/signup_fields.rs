@@ -6,7 +6,7 @@ use crate::support::App;
 use crate::support::signup::{Form, fields_with_errors, input_value, status_path, text_area_value};
 
 crate::tests![
-    values_are_stored_trimmed_and_otherwise_as_typed,
+    values_are_stored_trimmed_with_uniform_line_breaks_and_without_tabs,
     optional_fields_can_be_empty_or_missing,
     limits_accept_the_bound_and_refuse_the_value_beyond_it,
     an_invalid_address_is_reported,
@@ -21,7 +21,7 @@ crate::tests![
     a_body_that_is_not_a_form_is_refused,
 ];
 
-fn values_are_stored_trimmed_and_otherwise_as_typed() {
+fn values_are_stored_trimmed_with_uniform_line_breaks_and_without_tabs() {
     let app = App::start();
     let hiring = app.hiring();
     let mut form = Form::for_role(&app, &hiring).with("name", "  Ada  Lovelace ").with("email", " Ada@Example.org ");
@@ -251,7 +251,7 @@ fn markup_in_every_field_is_inert() {
         form = form.with(name, canary);
     }
     let form = form.with_file("<script>alert(1)</script>.pdf", b"%PDF-1.7\n");
-    form.with("consent", canary);
+    let form = form.with("consent", canary);
     for answer in [form.send(&app), form.without_file().send_urlencoded(&app)] {
         let text = answer.expect(400).text();
         assert!(!text.contains("<script") && !text.contains("'></textarea"), "{text}");

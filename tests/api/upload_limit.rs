@@ -46,7 +46,7 @@ fn low_disk_space_refuses_only_files() {
     app.set_disk(ENOUGH_BYTES - 1, DISK_BYTES);
     let text = assert_form_shown_again(&form.with_file("cv.pdf", PDF).send(&app));
     assert!(text.contains("Your file cannot be accepted right now."), "{text}");
-    // Fields after the file were read.
+    // The service also read the fields that follow the file in the form.
     assert!(text.contains("value=\"on\" required checked"), "{text}");
     assert_eq!(app.sql("SELECT (SELECT count(*) FROM documents) + (SELECT count(*) FROM signups)"), ["0"]);
     // The same form without its file succeeds, and so does a decision.

@@ -21,7 +21,7 @@ async function press(page, key, fault) {
   return page.locator('h1').innerText();
 }
 
-async function said(page, text, fault) {
+async function checkMessage(page, text, fault) {
   const message = (await page.locator('#say').innerText()).replace(/\s+/g, ' ');
   if (!message.includes(text)) {
     fault(`the message is “${message}” and lacks “${text}”`);
@@ -45,18 +45,18 @@ async function review(browser, fault) {
   if (await press(page, 'e', fault) !== second) {
     fault(`after E, ${second} is not shown`);
   }
-  await said(page, `${first} is now at`, fault);
+  await checkMessage(page, `${first} is now at`, fault);
   if (await press(page, 'z', fault) !== first) {
     fault(`after Z, ${first} is not shown again`);
   }
-  await said(page, `The last decision about ${first} was undone.`, fault);
+  await checkMessage(page, `The last decision about ${first} was undone.`, fault);
   await page.keyboard.press('r');
   await page.keyboard.press('3');
   await screenshot(page, 'console-review-reject');
   if (await press(page, 'Enter', fault) !== second) {
     fault(`after R 3 Enter, ${second} is not shown`);
   }
-  await said(page, `${first} was rejected at`, fault);
+  await checkMessage(page, `${first} was rejected at`, fault);
   await inspect(page, fault);
   await context.close();
 }

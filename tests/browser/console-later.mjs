@@ -23,7 +23,7 @@ async function shows(page, text, fault) {
   await page.locator('body', { hasText: text }).waitFor().catch(() => fault(`${page.url()} does not show “${text}”`));
 }
 
-async function said(page, text, fault) {
+async function checkMessage(page, text, fault) {
   await page.locator('#say', { hasText: text }).waitFor().catch(() => fault(`no message says “${text}”`));
 }
 
@@ -50,13 +50,13 @@ async function candidate(page, base, fault) {
   await hasFocus(page, 'summary[id^=later-]', fault);
   await page.keyboard.press('h');
   await page.keyboard.press('1');
-  await said(page, 'Candidate 0 is put aside until', fault);
+  await checkMessage(page, 'Candidate 0 is put aside until', fault);
   await shows(page, 'later until', fault);
   await page.keyboard.press('z');
   await shows(page, 'back since 5 January 2026', fault);
   await page.keyboard.press('h');
   await page.keyboard.press('3');
-  await said(page, 'Candidate 0 is put aside until', fault);
+  await checkMessage(page, 'Candidate 0 is put aside until', fault);
   await page.keyboard.press('Escape');
   await page.locator('#say:empty').waitFor({ state: 'attached' });
   await page.goto(`${base}/app`);
@@ -79,14 +79,14 @@ async function board(page, base, fault) {
   await page.keyboard.press('h');
   await page.locator('dialog[open] input[name=dueOn]').waitFor();
   await page.keyboard.press('2');
-  await said(page, '2 candidates were put aside.', fault);
+  await checkMessage(page, '2 candidates were put aside.', fault);
   await screenshot(page, 'console-later-board');
   const marks = () => page.locator('#c-app_2 .mark, #c-app_3 .mark').count();
   if (await marks() !== 2) {
     fault('the cards do not show the marks');
   }
   await page.keyboard.press('z');
-  await said(page, 'Putting 2 candidates aside was undone.', fault);
+  await checkMessage(page, 'Putting 2 candidates aside was undone.', fault);
   if (await marks() !== 0) {
     fault('the cards still show the marks');
   }

@@ -60,7 +60,7 @@ for (const part of wanted) {
     all.push(`${part}: ${fault}`);
   }
   failed += faults.size > 0;
-  console.log(`  ${faults.size === 0 ? 'passed' : `${faults.size} faults`}, ${((Date.now() - at) / 1000).toFixed(1)} s`);
+  console.log(`  ${faults.size === 0 ? 'passed' : `${faults.size} ${faults.size === 1 ? 'fault' : 'faults'}`}, ${((Date.now() - at) / 1000).toFixed(1)} s`);
 }
 await browser.close();
 console.log(`\n${((Date.now() - began) / 1000).toFixed(0)} s`);

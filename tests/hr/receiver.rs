@@ -196,7 +196,8 @@ impl Receiver {
         self.shared.lock().names.clone()
     }
 
-    /// Returns the number of connections with each behaviour.
+    /// Returns the number of connections for which each behaviour was chosen. A message that is never accepted is
+    /// refused in spite of the choice.
     pub(crate) fn tally(&self) -> BTreeMap<Behaviour, usize> {
         self.shared.lock().tally.clone()
     }

@@ -87,8 +87,8 @@ fn each_caller_gets_the_expected_answer_at_each_route() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-/// Asserts that every refused caller gets the expected answer and changes nothing. All of them share one
-/// organization.
+/// Asserts that every refused caller gets the expected answer and changes nothing. All of them send the same request,
+/// to one organization.
 fn assert_refused(app: &App, line: &Line, elsewhere: &Hiring, session: &Client) {
     let hiring = app.hiring();
     let (route, request) = (route(line), (line.request)(app, &hiring));
