@@ -19,7 +19,7 @@ pub fn require_addable(role: RoleStatus, steps: usize, is_erased: bool, has_appl
         }
         RoleStatus::Draft => Err(Refusal::Conflict("the role is a draft; open it before adding candidates")),
         RoleStatus::Filled => {
-            Err(Refusal::Conflict("the role is filled; raise its positions before adding candidates"))
+            Err(Refusal::Conflict("the role is filled; increase its number of positions before adding candidates"))
         }
         RoleStatus::Closed => Err(Refusal::Conflict("the role is closed; reopen it before adding candidates")),
         RoleStatus::Open if has_applied => Err(Refusal::Conflict("the candidate has already applied to this role")),

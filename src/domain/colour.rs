@@ -1,5 +1,5 @@
-//! Colours: derives a readable palette from an organization's brand colour. Readable means a contrast of at least 4.5,
-//! as defined by WCAG 2.2.
+//! Derives a readable palette from an organization's brand colour. Readable means a contrast of at least 4.5, as
+//! defined by WCAG 2.2.
 
 use std::fmt;
 

@@ -88,7 +88,8 @@ ids! {
     DecisionBatchId = "batch",
     /// The id of a signup, which is a submitted application form.
     SignupId = "sign",
-    /// The id of an attachment, which is a CV or other file submitted with an application.
+    /// The id of an attachment, which is a CV or another file that was submitted with an application or added by an
+    /// import.
     AttachmentId = "doc",
     /// The id of an API key.
     ApiKeyId = "key",

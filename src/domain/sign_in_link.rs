@@ -1,8 +1,8 @@
 //! Links by which a user signs in once without a password: invitations, resets, and the link of the demo.
 //!
-//! The token of a link is sufficient to sign in, unless the user has a second factor that the link does not remove.
-//! Therefore, a token is too long to guess, works once, and expires after an hour or a week. The file contains only its
-//! digest.
+//! The token of a link is sufficient to sign in, unless the user has a second factor that the link neither removes nor
+//! skips. Therefore, a token is too long to guess, works once, and expires after an hour or a week. The file contains
+//! only its digest.
 
 use std::time::Duration;
 
@@ -22,8 +22,8 @@ words! {
         Invitation = "invitation",
         /// A user who cannot sign in chooses another password or, without a second factor, adds a passkey.
         Reset = "reset",
-        /// A user who lost their second factor chooses another password or adds a passkey. The earlier factors are
-        /// removed.
+        /// A user who lost their password or their second factor chooses another password or adds a passkey. The
+        /// earlier factors are removed. The earlier factors are removed.
         FactorReset = "factor_reset",
         /// Somebody tries the sample company, without a password.
         Demo = "demo",

@@ -27,10 +27,10 @@ pub struct Email {
 }
 
 impl Email {
-    /// Parses an address that is new to the file. [`Email::parse_stored`] must accept the address. It must not contain
-    /// anything that looks like a second address, a mail header field or a link (RFC 5322 §3.2.3, RFC 6068). This
-    /// excludes quoted local parts and addresses in brackets. Apostrophes are allowed, because people's names contain
-    /// them.
+    /// Parses an address that is new to the file. [`Email::parse_stored`] must accept the address. The address must not
+    /// contain anything that looks like a second address, a mail header field or a link (RFC 5322 §3.2.3, RFC 6068).
+    /// This rule excludes quoted local parts and addresses in brackets. Apostrophes are allowed, because people's names
+    /// contain them.
     pub fn parse(text: &str) -> Option<Self> {
         let email = Self::parse_stored(text)?;
         let (local, domain) = email.shown.split_once('@')?;

@@ -237,7 +237,7 @@ impl<'a> StepMatcher<'a> {
         Some(steps)
     }
 
-    /// Returns the role step of a given step, which must not repeat one of the steps before it.
+    /// Returns the role step of a given step. No step before the given step may have the same role step.
     fn role_step(
         &self,
         step: &CandidateStepEntry,

@@ -39,8 +39,8 @@ pub(crate) fn backup(path: &Path, target: &Path, companions: &[Companion]) -> Re
     backup_if(path, target, companions, &Interrupt::default(), |_| Ok(()))
 }
 
-/// Creates a backup if the copy passes a check, which runs before the copy gets its final name. The interrupt ends the
-/// copy early.
+/// Creates a backup if the copy passes a check, which runs before the copy gets its final name. Setting `interrupt`
+/// ends the copy early.
 pub(crate) fn backup_if(
     path: &Path,
     target: &Path,

@@ -54,7 +54,7 @@ impl Lock {
         let lock_path = beside(&resolve(path), ".lock");
         let not_writable = |error: std::io::Error| OpenError::NotWritable {
             path: path.to_owned(),
-            why: format!("its lock file {} cannot be created: {error}", lock_path.display()),
+            why: format!("its lock file {} cannot be opened or locked: {error}", lock_path.display()),
         };
         let file = OpenOptions::new()
             .create(true)

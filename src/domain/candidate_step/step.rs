@@ -86,7 +86,8 @@ pub fn at_step_since(applied_at: Timestamp, steps: &[CandidateStep]) -> Timestam
 }
 
 /// Returns the candidate's current step: the first step in progress or, in an imported application without a step in
-/// progress, the first pending step. Returns `None` if the application has ended.
+/// progress, the first pending step. Returns `None` if the application has ended, or if no step of an imported
+/// application is open.
 pub fn current_step(status: ApplicationStatus, steps: &[CandidateStep]) -> Option<&CandidateStep> {
     let here = || current_index(steps.iter().map(|step| step.status)).map(|index| &steps[index]);
     if status == ApplicationStatus::InProgress { here() } else { None }

@@ -1,5 +1,5 @@
-//! A cached response. Its body is stored in plain form, in compressed form, or in both. A large body is stored only in
-//! compressed form.
+//! A cached response. Its body is stored in plain form, in compressed form, or in both. The body of a reply that was
+//! compressed when it was created is stored only in compressed form.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};

@@ -87,7 +87,7 @@ pub struct Ctx {
     /// The limit on concurrent password hashes. Each uses 19 MiB and a whole core.
     pub(in crate::http) hashing: tokio::sync::Semaphore,
     /// The limit on requests that hash a password, such as sign-ins, or that wait to do so. If more requests were
-    /// allowed to wait, clients would give up before the service answers.
+    /// allowed to wait, clients would give up before the service answered.
     pub(super) hashing_queue: Permits,
     /// The memory that past hashes used, which later hashes reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without a
     /// hash.
@@ -197,8 +197,8 @@ impl Ctx {
     }
 
     /// Returns a hash that no password matches, so that a sign-in with an unknown address takes as long as one with a
-    /// known address. The first call creates the hash, even if the address is known, so that the start of the service
-    /// is not delayed.
+    /// known address. The first call creates the hash, even if that call is for a known address. The service does not
+    /// create the hash when it starts, because that would delay the start.
     fn decoy_hash(&self, memory: &mut HashMemory) -> &str {
         self.decoy_hash.get_or_init(|| {
             let mut random = [0; 32];

@@ -1,4 +1,4 @@
-//! The progress of an imported application: its outcome, its step and the time.
+//! The progress of an imported application: its outcome, its step, and the time of the outcome.
 
 use std::collections::HashMap;
 
@@ -29,8 +29,8 @@ impl Export {
         }
     }
 
-    /// Returns the reason of an application. Members that the application has itself take precedence over those of the
-    /// list of reasons.
+    /// Returns the reason why an application ended. A member of the copy inside the application takes precedence over
+    /// the same member in the list of reasons.
     fn reason(&self, application: &Application) -> Reason {
         let own = &application.reason;
         let known = application.reason_id.as_ref().and_then(|id| self.reasons.get(id)).cloned().unwrap_or_default();

@@ -56,7 +56,7 @@ impl Fixture {
         Self { dir, world, settings, clock, job, lines }
     }
 
-    /// Restarts the service. The believed clock continues, as its heartbeat does.
+    /// Restarts the service. The believed clock continues, as it would from its heartbeat.
     fn restart(&mut self) {
         self.job = start(&self.dir, &self.world, &self.settings, &self.clock, &self.lines);
     }

@@ -106,8 +106,8 @@ fn entry(columns: &mut Columns<'_>) -> Result<QueueEntry, Error> {
     })
 }
 
-/// Returns the applications that were at the step when somebody decided on them after the queue began, newest decision
-/// first.
+/// Returns the applications that were at the step when somebody made a decision on them after the queue began, newest
+/// decision first.
 fn decided_since(
     tx: &Tx<'_>,
     organization: &OrganizationId,

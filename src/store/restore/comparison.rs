@@ -11,7 +11,8 @@ pub enum Lineage {
     Earlier,
     /// The copy is a later state of the file.
     Later,
-    /// The copy and the file each have activity that the other lacks, for example after another restore.
+    /// Neither is known to be an earlier state of the other: each has activity that the other lacks, for example after
+    /// another restore, or one of them has no activity.
     Other,
 }
 

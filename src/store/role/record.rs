@@ -28,7 +28,7 @@ pub struct RoleRecord {
     pub seats: Seats,
     /// Whether the portal shows the role while the role is open.
     pub public: bool,
-    /// The reason for closing the role; `None` if the role is not closed or an interchange document gave no reason.
+    /// The reason for closing the role; `None` if the role is not closed, or if an import gave no reason.
     pub close_reason: Option<String>,
     /// The last day on which the role accepts signups, in the organization's time zone; `None` for no closing date.
     pub closes_on: Option<ClosingDay>,

@@ -23,7 +23,7 @@ const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The maximum number of rows that one transaction deletes (a slice). A slice occupies the writer for one or two
 /// milliseconds, and its commit needs no fsync. At ten slices a second, the job deletes about 5,000 rows a second,
-/// which uses one or two percent of the writer's time. A busy service logs fewer rows a second.
+/// which uses one or two percent of the writer's time. Even a busy service logs fewer rows a second than that.
 const SLICE_ROWS: usize = 512;
 
 /// Prepares the job that deletes old rows, one slice in each step. The job does nothing until `days` is set.

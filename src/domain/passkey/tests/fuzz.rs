@@ -1,4 +1,4 @@
-//! Property tests: answers of authenticators that were truncated or in which bits were flipped.
+//! Property tests: truncated answers of authenticators, and answers with flipped bits.
 
 use proptest::prelude::*;
 

@@ -1,5 +1,5 @@
 //! `/join/{token}`: a sign-in link, by which a user signs in once. Unless the link is that of the demo, the user
-//! chooses a password.
+//! chooses a password or adds a passkey (`join_passkey`).
 
 use askama::Template;
 use hyper::{Method, header};

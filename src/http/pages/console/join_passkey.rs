@@ -80,8 +80,9 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<JoinInput, Error> {
     })
 }
 
-/// `POST /join/{token}/passkey`: adds the passkey, removes the password, ends the user's other sessions, signs the user
-/// in, and shows the recovery codes. All links of the user stop working.
+/// `POST /join/{token}/passkey`: adds the passkey, removes the password and, if the link resets the factors, the
+/// earlier factors, ends the user's other sessions, signs the user in, and shows the recovery codes. All links of the
+/// user stop working.
 ///
 /// # Errors
 /// As pages: `gone` if the link does not work or offers no passkey; `validation_error` for a refused registration;

@@ -182,11 +182,12 @@ impl PasskeyAnswer {
     }
 
     /// Decodes the fields of a form. A registration and an assertion have different fields. A missing field becomes
-    /// empty.
+    /// empty, except that the client data is required. An algorithm that is not a number becomes 0.
     ///
     /// # Errors
     /// `unsupported_media_type` for a body that is not a form; `conflict` where browsers offer no passkeys;
-    /// `validation_error` if a field is repeated or cannot be decoded.
+    /// `validation_error` if a field is repeated, if the client data is missing, or if a field other than the algorithm
+    /// cannot be decoded.
     pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Self, Refusal> {
         let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
         let bytes = |name| -> Result<Option<Vec<u8>>, Refusal> {

@@ -171,8 +171,8 @@ fn refuse(_: &Ctx, _: &Tx<'_>, (form, unfinished): &UnfinishedSignIn) -> Result<
     }
 }
 
-/// Answers a request to the console without a session. A requested page opens after the sign-in. The sign-in carries
-/// the fields of a form.
+/// Answers a request to the console without a session. If the request asked for a page, the page opens after the
+/// sign-in. If the request sent a form, the sign-in carries its fields.
 pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language) -> Result<Reply, Error> {
     let texts = texts::of_language(language);
     let (words, passkey, carried) = (SIGN_IN.of(texts), PASSKEY.of(texts), carried_by(request));
@@ -195,8 +195,8 @@ pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language
     })
 }
 
-/// Returns the continuation after the sign-in that a request needs. A sign-in is a confirmation too, so if the request
-/// was a confirmation, returns the continuation of that confirmation.
+/// Returns the page to open, or the form to send, after the sign-in. A sign-in is also a confirmation, so if the
+/// request was a confirmation, returns the page or form that waited for that confirmation.
 fn carried_by(request: &StaffRequest) -> Carried {
     let Some(target) = return_path::parse(&request.target) else { return Carried::default() };
     let send = |target| Carried { next: None, sent: Some(SentForm { target, fields: request.fields.clone() }) };

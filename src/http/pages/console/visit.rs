@@ -12,8 +12,8 @@ use crate::http::server::request::Request;
 use crate::store::access::VisibleOrganization;
 use crate::store::{self, Error, Tx};
 
-/// The refusal of an organization, a role or any other record that does not exist or that the caller may not see. It is
-/// the same for all of them, so that it does not reveal which ids exist.
+/// The refusal of a request for an organization, a role or any other record that does not exist or that the caller may
+/// not see. The refusal is the same for all records, so that it does not reveal which ids exist.
 pub(super) const ABSENT: Refusal = Refusal::NotFound("there is nothing at this path");
 
 /// The name of the cookie with the theme of the console's pages.

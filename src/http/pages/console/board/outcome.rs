@@ -221,7 +221,7 @@ impl<'a> Outcome<'a> {
         if !item.is_unsaved && (has_moved || self.verb == Verb::Undone) {
             return Ok(refused::what_happened(self.tx, texts, organization, &item.application)?.join(" "));
         }
-        // Either the decision could not be saved, or it is impossible at this step.
+        // The decision could not be saved, it is impossible at this step, or the later mark can no longer be undone.
         let candidate = store::candidate::find(self.tx, &organization.id, &application.candidate_id)?;
         let name = candidate.map(|candidate| candidate.name).unwrap_or_default();
         let text = match self.verb {

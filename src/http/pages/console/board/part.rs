@@ -20,11 +20,11 @@ pub(super) struct Part {
     pub(super) step: String,
     /// The next card at the step; `None` for the last.
     pub(super) before: Option<ApplicationId>,
-    /// The card; empty if the application has ended.
+    /// The card; empty if the application has ended or has no current step.
     pub(super) cards: Vec<Card>,
 }
 
-/// The number of candidates at a step.
+/// The number of candidates at a step, or of hired candidates.
 pub(super) struct StepCount {
     pub(super) id: String,
     pub(super) text: String,
@@ -82,7 +82,8 @@ impl<'a> PartSource<'a> {
         Ok(median)
     }
 
-    /// Returns the card of an application with its position. If the application has ended, the part removes the card.
+    /// Returns the card of an application with its position. If the application has ended or has no current step, the
+    /// part removes the card.
     pub(super) fn part(&self, id: &ApplicationId) -> Result<Part, Error> {
         let (tx, organization, role) = (self.tx, &self.scene.organization.id, &self.scene.role.id);
         let Some(card) = board::card(tx, organization, role, id)? else {

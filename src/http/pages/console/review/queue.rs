@@ -1,5 +1,5 @@
-//! The queue of a review page: its scope and its start time, which the URL contains, its applications, and the position
-//! of the reader.
+//! The queue of a review page: its scope and its start time, which the URL contains, its applications, and the index of
+//! the application that the page shows.
 
 use jiff::civil::Date;
 
