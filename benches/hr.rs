@@ -42,7 +42,7 @@ fn main() {
     let machine = figures::machine();
     println!("HR deliveries, on {machine}");
     println!("Times of hires are medians of interleaved rounds, with the fastest and the slowest round.");
-    println!("`ratio` is the ratio of the medians, `by round` the median of the ratios within each round.\n");
+    println!("`ratio` is the ratio of the medians, and `by round` is the median of the ratios of single rounds.\n");
     let hires = hires::measure();
     println!("{hires}");
     let arrivals = HANGING.map(arrivals::measure);

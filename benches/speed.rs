@@ -1,4 +1,4 @@
-//! `cargo bench --bench speed`: measures the release binary over real sockets and compares it with limits that are
+//! `cargo bench --bench speed`: measures the service over real sockets and compares it with limits that are
 //! measured at the same time.
 //!
 //! `-- a b64` measures only the lines `a` and `b64`. `-- --short` measures all lines in about two minutes.

@@ -38,7 +38,7 @@ def request(key):
     head, _, body = answer.partition(b"\r\n\r\n")
     length = re.search(rb"(?i)\r\ncontent-length: (\d+)", head)
     if not head.startswith(b"HTTP/1.1 ") or not length or int(length[1]) != len(body):
-        return f"no whole answer: {answer[:60]}"
+        return f"incomplete answer: {answer[:60]}"
     return int(head[9:12])
 
 

@@ -1,4 +1,4 @@
-//! Reads during decisions, compared with reads alone, on the same service.
+//! Compares reads during decisions with reads alone, on the same service.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -1,4 +1,4 @@
-//! Decisions, compared with SQLite alone on a file with the same data.
+//! Compares decisions of the service with the same decisions in SQLite alone, on files with the same data.
 
 use std::sync::Arc;
 

@@ -16,7 +16,7 @@ pub(crate) const APPLICATIONS: usize = 200_000;
 /// The number of applications in each organization. They are for one open role that is not public.
 const APPLICATIONS_OF_ONE: usize = APPLICATIONS / ORGANIZATIONS;
 
-/// One position more than applications, so that the role stays open.
+/// One more position than applications, so that the role stays open.
 pub(crate) const POSITIONS: usize = APPLICATIONS_OF_ONE + 1;
 
 /// The number of applications in one document: the maximum for an import while the service runs.

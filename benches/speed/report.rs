@@ -124,7 +124,7 @@ impl Measured {
 
 /// Returns the directory for reports and for files that later runs use again.
 pub(crate) fn folder() -> PathBuf {
-    // Cargo creates `CARGO_TARGET_TMPDIR` in the target directory; `bench` is beside it.
+    // Cargo creates `CARGO_TARGET_TMPDIR` in the target directory; `bench` is next to it.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
     std::fs::create_dir_all(&folder).unwrap();
     folder
@@ -149,7 +149,7 @@ pub(crate) fn cell(spread: &Spread) -> String {
     format!("{median} ({min} to {max})")
 }
 
-/// Formats a figure with up to two decimals: none from 100, one from 10.
+/// Formats a figure with up to two decimals: none for 100 or more, one for 10 or more.
 pub(crate) fn number(figure: f64) -> String {
     match figure {
         _ if figure >= 100.0 => format!("{figure:.0}"),

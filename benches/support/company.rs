@@ -71,7 +71,7 @@ impl Organization {
                 "name": "Engineer",
                 "status": "open",
                 "public": true,
-                // One position more than applications, so that the role stays open.
+                // One more position than applications, so that the role stays open.
                 "positions": self.applications + 1,
                 "steps": [{ "id": step(0), "name": "Interview" }, { "id": step(1), "name": "Offer" }],
                 "candidates": (1..=self.applications).map(candidate).collect::<Vec<_>>(),

@@ -31,7 +31,7 @@ const PARTS: [usize; 2] = [5, 1];
 /// The pause between parts. It is long enough that a checkpoint of one service does not slow down the next service.
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// The target: the maximum of the time for hires divided by the time without an integration.
+/// The target: the maximum ratio of the time for hires to the time without an integration.
 const RATIO_MAX: f64 = 1.1;
 
 /// Two identical services, whose difference is the noise, and the service with the hanging target.

@@ -12,7 +12,7 @@ use super::progress::Progress;
 use crate::company;
 use crate::random::Random;
 
-/// The steps of each role. Candidates are distributed over them in turn.
+/// The steps of each role. Candidates who were not hired are distributed over them in turn.
 const STEPS: [(usize, &str, &str); 4] =
     [(1, "Application", "application"), (2, "Call", "screening"), (3, "Interview", "interview"), (4, "Offer", "offer")];
 

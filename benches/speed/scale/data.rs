@@ -47,7 +47,7 @@ pub(crate) static BIG_SHORT: Size = Size {
     usage_rows: 500_000,
 };
 
-/// As much data as [`BIG`]. One organization has half of the data, so its lists grow with the file.
+/// As much data as [`BIG`]. One organization has half of the candidates, so its lists grow with the file.
 pub(crate) static LISTS: Size = Size {
     name: "lists",
     organizations: 100,
@@ -90,7 +90,7 @@ const DECIDERS: usize = 3;
 pub(crate) const WATCHED: usize = 0;
 const WATCHED_EVERY: usize = 10;
 
-/// The stride through the other keys. It reaches all of them, because it has no common divisor with their number.
+/// The stride through the other keys. It reaches all of them, because it is coprime to their number.
 const KEY_STRIDE: usize = 617;
 
 /// The creation time of all data and the time of the first usage row: 2025-01-01. All usage rows are in the past.

@@ -1,4 +1,4 @@
-//! The same requests on a small and a big file.
+//! Compares the same requests on a small file and on a big file.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ struct Question {
     connections: usize,
     with_key: bool,
     requests: fn(&Size) -> Vec<Vec<u8>>,
-    /// The target: the maximum of the CPU time on the big file divided by that on the small file.
+    /// The target: the maximum ratio of the CPU time on the big file to that on the small file.
     at_most: Option<f64>,
 }
 
@@ -162,5 +162,5 @@ fn decide(setup: &Setup, sides: &mut [Side; 2], order: Order) -> Measurement {
         |sides: &mut [Deciding<'_>; 2]| sides[0].round(batches),
         |sides| sides[1].round(batches),
     );
-    Measurement::cpu(format!("reject and hire in turn, {}, 64 connections", order.words()), &small, &big)
+    Measurement::cpu(format!("reject and hire alternately, {}, 64 connections", order.words()), &small, &big)
 }

@@ -18,7 +18,7 @@ const CONNECTIONS: usize = 8;
 /// The number of spellings of a portal's path: more than the response cache holds for the small portal.
 const SPELLINGS: usize = 2_048;
 
-/// The target: the maximum of the CPU time per byte of the large portal divided by that of the small portal.
+/// The target: the maximum ratio of the CPU time per byte of the large portal to that of the small portal.
 const TARGET: f64 = 1.3;
 
 /// Measures the CPU time per byte of both portals in alternating rounds.
