@@ -9,7 +9,7 @@
 # APPLIANCE is the program, as an argument or in the environment. Without it, the
 # script uses `appliance` on the PATH, or else target/release/appliance.
 # RECEIVER is the HR system that receives hires. Without it, the script uses the file
-# examples/webhook_receiver beside APPLIANCE, where `cargo build --bins --examples`
+# examples/webhook_receiver next to APPLIANCE, where `cargo build --bins --examples`
 # puts it. The script also needs curl, jq and the usual Unix tools. It works in a
 # temporary directory, on free ports of the loopback interface, and leaves nothing
 # behind.
@@ -557,7 +557,7 @@ expect 400:bad_request POST "$skipper/hire" "${as_fleet[@]}"
 holds '[.detail, .errors[]?.field] | any(test("externalPositionId"))' 'the refusal names the missing field'
 expect 400:bad_request POST "$skipper/hire" "${as_fleet[@]}" "${json[@]}" '{"externalPositionId": "  "}'
 expect 200 POST "$skipper/hire" "${as_fleet[@]}" "${json[@]}" '{"externalPositionId": "BM-CTV-05", "outcomeNotes": "Takes over in January."}'
-holds '.step.status == "validated"' 'with the position id the step is validated'
+holds '.step.status == "validated"' 'with the position id, the step is validated'
 
 section 'The messages that the HR system received'
 
