@@ -1,7 +1,8 @@
 -- The schema of the file, in the order in which tables depend on each other.
 --
--- Ids are text that the program generates, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, JSON
--- is text. Constraints repeat rules of the program, so that a defect in a rule causes an error instead of a wrong row.
+-- Ids are text that the program generates, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, and
+-- JSON is text. Constraints repeat rules of the program, so that a defect in a rule causes an error instead of a wrong
+-- row.
 
 -- A customer of the service. It owns its roles and candidates, with all their records. A disabled organization has no
 -- portal, and only admins see it. `retention_days`: the retention period; null to retain candidates forever.
@@ -99,8 +100,8 @@ CREATE TABLE memberships (
 CREATE INDEX memberships_of_organization ON memberships (organization_id, created_at, user_id);
 
 -- A signed-in browser. The file has only the SHA-256 of the cookie's value. The user sees each session with the network
--- address and the browser of the sign-in, and can end a session by its `id`. `confirmed_at`: when the user last entered
--- a second factor or, without one, the password. Dangerous acts require a recent confirmation.
+-- address and the browser of the sign-in, and can end a session by its `id`. `confirmed_at`: when the user last used a
+-- second factor or, without one, entered the password. Dangerous acts require a recent confirmation.
 CREATE TABLE sessions (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -201,9 +202,10 @@ CREATE TABLE api_keys (
 ) STRICT;
 CREATE INDEX api_keys_of_user ON api_keys (user_id);
 
--- One row for each request that a key authenticated. `at` always increases over all keys, so each insert is an append.
--- `number` is the position among the key's rows, so the newest row has the key's statistics. `previous_at` is the time
--- of the key's previous row, so a page can follow the rows of one key from any row.
+-- One row for each request that a key authenticated, unless it was answered with 429 or 503. `at` always increases over
+-- all keys, so each insert is an append. `number` is the position among the key's rows, so the newest row has the key's
+-- statistics. `previous_at` is the time of the key's previous row, so a page can follow the rows of one key from any
+-- row.
 CREATE TABLE api_key_usage (
   at INTEGER NOT NULL PRIMARY KEY,
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
@@ -712,8 +714,8 @@ CREATE INDEX import_rows_of_import ON import_rows (import_number);
 CREATE INDEX import_rows_of_candidate ON import_rows (candidate_id);
 CREATE INDEX import_rows_hired ON import_rows (role_id) WHERE status = 'Hired';
 
--- Change numbers, by which caches in memory notice changes. Triggers increment them, whichever process makes a change.
--- Each portal has a number for its public content. One more number is for all keys and users.
+-- Change numbers, by which caches in memory notice changes. Triggers increment them, no matter which process makes a
+-- change. Each portal has a number for its public content. One more number is for all keys and users.
 CREATE TABLE portal_changes (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   number INTEGER NOT NULL UNIQUE

@@ -101,7 +101,8 @@ async fn receive(inbox: &Inbox, request: Request<Incoming>) -> StatusCode {
     };
     let mut known = inbox.known.lock().unwrap_or_else(PoisonError::into_inner);
     let line = serde_json::json!({ "id": id, "isNew": !known.contains(id), "message": message });
-    // The receiver acknowledges a message only after it has written the message. After a 503, the service sends it again.
+    // The receiver acknowledges a message only after it has written the message. After a 503, the service sends the
+    // message again.
     if writeln!(std::io::stdout().lock(), "{line}").is_err() {
         return StatusCode::SERVICE_UNAVAILABLE;
     }

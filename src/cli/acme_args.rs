@@ -25,7 +25,7 @@ pub(super) struct AcmeArgs {
     /// Order the certificate for this name, and renew it, by ACME (RFC 8555). With this option, you agree to the terms
     /// of service of the authority (Let's Encrypt: `https://letsencrypt.org/repository/`). The authority checks the
     /// name on port 80, so --redirect-from is needed. The account and the certificate are in the folder FILE.acme
-    /// beside the database. On SIGHUP, the service makes the next attempt early.
+    /// next to the database. On SIGHUP, the service makes the next attempt early.
     #[arg(long, env = "APPLIANCE_ACME_DOMAIN", value_name = "NAME", value_parser = Domain::parse)]
     acme_domain: Option<Domain>,
 
@@ -33,8 +33,8 @@ pub(super) struct AcmeArgs {
     #[arg(long, env = "APPLIANCE_ACME_CONTACT", value_name = "ADDRESS", value_parser = parse_new_email)]
     acme_contact: Option<Email>,
 
-    /// The directory of an authority other than Let's Encrypt, such as the test environment of Let's Encrypt
-    /// `https://acme-staging-v02.api.letsencrypt.org/directory`.
+    /// The directory of another authority, or of the test environment of Let's Encrypt:
+    /// `https://acme-staging-v02.api.letsencrypt.org/directory`. The default is Let's Encrypt.
     #[arg(long, env = "APPLIANCE_ACME_DIRECTORY", value_name = "URL", value_parser = parse_directory)]
     acme_directory: Option<String>,
 

@@ -22,7 +22,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// Begins to show the progress of a command. `done` returns the number of bytes that are processed. `total` is the
+    /// Begins to show the progress of a command. `done` returns the number of bytes processed so far. `total` is the
     /// expected number of bytes, if it is known.
     pub(super) fn start(verb: &str, total: Option<u64>, done: impl Fn() -> u64 + Send + 'static) -> Self {
         let verb = Arc::new(Mutex::new(verb.to_owned()));

@@ -183,8 +183,8 @@ const TRUNCATE_TRIES_MAX: u32 = 20;
 const TRUNCATE_PAUSE: Duration = Duration::from_millis(2);
 
 /// Copies all pages into the file and truncates the log to zero bytes, so that the log contains no older version of any
-/// page. If a reader or the writer prevents this, tries again after a short pause, at most [`TRUNCATE_TRIES_MAX`]
-/// times, and only while `may_copy` allows it. Returns whether the log was truncated.
+/// page. If a reader or the writer prevents this, tries again after a short pause, up to [`TRUNCATE_TRIES_MAX`] tries
+/// in total, and only while `may_copy` allows it. Returns whether the log was truncated.
 fn truncate(connection: &Connection, may_copy: impl Fn() -> bool) -> bool {
     let try_once = || -> Result<bool, Error> {
         let few = Checkpoint::run(connection, Mode::Passive)?
@@ -210,7 +210,7 @@ mod tests {
     use crate::domain::timestamp::Timestamp;
     use crate::world::Scripted;
 
-    /// Creates a file with the table for marks, and with its lock file beside it. Its log is empty.
+    /// Creates a file with the table for marks, and with its lock file next to it. Its log is empty.
     fn create(path: &Path) {
         let connection = Connection::open(path).unwrap();
         let pragmas = format!("PRAGMA journal_mode = WAL; PRAGMA application_id = {}", schema::APPLICATION_ID);
@@ -258,6 +258,6 @@ mod tests {
         assert!(job.may_copy());
         job.run(&|_| None);
         assert!(matches!(job.broken.get(), Some(Halt::Lost(_))), "{:?}", job.broken);
-        assert!(fs::read(&path).unwrap() == other, "the job wrote to the file");
+        assert!(fs::read(&path).unwrap() == other, "the job does not write to the file");
     }
 }

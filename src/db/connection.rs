@@ -106,7 +106,7 @@ pub(crate) fn open_to_read_unchanged(path: &Path) -> Result<Connection, Error> {
 }
 
 /// Opens a file and reads its schema, because SQLite opens the log only then. A write-ahead log needs shared memory
-/// beside the file, which a read-only directory does not allow. If there is no log, no process writes to the file, so
+/// next to the file, which a read-only directory does not allow. If there is no log, no process writes to the file, so
 /// SQLite can read the file without shared memory.
 fn open_and_read(
     path: &Path,

@@ -1,4 +1,4 @@
-//! Paths of the database file and of the files beside it.
+//! Paths of the database file and of the files next to it.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! The reserve: a file beside the database, `FILE.reserve`, that holds disk space for the acts that must work on a full
-//! disk. When the disk is full, jobs of the grades Vital and Upkeep release slices of the reserve. These are, for
+//! The reserve: a file next to the database, `FILE.reserve`, that holds disk space for the acts that must work on a
+//! full disk. When the disk is full, jobs of the grades Vital and Upkeep release slices of the reserve. These are, for
 //! example, erasures, revocations, sign-ins, and jobs that free space. The service restores the reserve when the disk
 //! has room.
 //!
@@ -43,7 +43,7 @@ pub struct Reserve {
 }
 
 impl Reserve {
-    /// Returns the reserve beside the file at this path. Does not create the reserve's file.
+    /// Returns the reserve next to the file at this path. Does not create the reserve's file.
     pub(crate) fn of(path: &Path, world: Arc<dyn World>) -> Self {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
         let (is_full, owed_rows) = (AtomicBool::new(false), AtomicU64::new(0));

@@ -27,7 +27,7 @@ pub(crate) struct Schema {
     pub sql: &'static str,
     /// All upgrades. The upgrade from version `n + 1` to version `n + 2` is at index `n`.
     pub upgrades: &'static [Upgrade],
-    /// The files beside the database file that a backup also copies.
+    /// The files next to the database file that a backup also copies.
     pub companions: &'static [Companion],
 }
 
@@ -74,7 +74,7 @@ pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// Upgrades a file from an older version. First creates a checked copy beside the file (`FILE.before-version-N`, where
+/// Upgrades a file from an older version. First creates a checked copy next to the file (`FILE.before-version-N`, where
 /// N is the new version). If a killed upgrade left a copy, and the file has not changed since then, that copy is
 /// reused. Then runs all steps in one transaction.
 pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {

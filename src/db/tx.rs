@@ -234,7 +234,7 @@ pub(crate) fn within<T>(
     (value, matches!(tx.undo, Undo::Whole(rollback_is_needed) if rollback_is_needed.get()))
 }
 
-/// Rolls the transaction back, unless SQLite has done so after an error.
+/// Rolls the transaction back, unless SQLite has already done so after an error.
 pub(crate) fn undo(connection: &Connection) -> Result<(), Error> {
     if !connection.is_autocommit() {
         connection.prepare_cached("ROLLBACK")?.execute([])?;

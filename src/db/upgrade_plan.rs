@@ -32,7 +32,7 @@ pub struct UpgradePlan {
     /// The tables, indexes and triggers that change. Tables come first; each kind is sorted by name.
     pub changes: Vec<SchemaChange>,
     pub file_bytes: u64,
-    /// The free space that the upgrade needs beside the file.
+    /// The free space that the upgrade needs in addition to the file.
     pub space_bytes: u64,
     /// The estimated time of the upgrade.
     pub time: Duration,

@@ -61,7 +61,7 @@ words! {
         CandidateChanged = "candidate.changed",
         /// Staff exported a candidate's data.
         CandidateExported = "candidate.exported",
-        /// A legal hold was placed on a candidate, so that neither staff nor retention can erase them.
+        /// A legal hold was placed on a candidate, so that the candidate cannot be erased.
         CandidateHeld = "candidate.held",
         /// A legal hold was released.
         CandidateReleased = "candidate.released",

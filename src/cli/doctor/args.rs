@@ -14,9 +14,10 @@ use crate::cli::value::parse_base_url;
 /// Examine an installation, and print the problems to correct, the most urgent first.
 ///
 /// Examines the file and its permissions, the clock, the disk, the base URL and the proxy in front of the service, the
-/// certificate, and the backups. Give the command the options (or environment variables) of `serve` that it has too. It
-/// works while the service runs and while it is stopped. The command itself changes nothing, but a running service
-/// records the time of the request that the command sends. Run the command as the user of the service or as root.
+/// certificate, and the backups. Set the options (or environment variables) that the command shares with `serve` to the
+/// same values. The command works while the service runs and while it is stopped. The command itself changes nothing,
+/// but a running service records the time of the request that the command sends. Run the command as the user of the
+/// service or as root.
 ///
 /// Each problem is one line: the urgency (`now` or `soon`), the area, a sentence, and the command that corrects the
 /// problem or shows more. Standard error names the parts that could not be examined. The exit status is 1 if there is a

@@ -5,7 +5,7 @@
 pub(super) enum Urgency {
     /// The service does not work, or data is at risk.
     Now,
-    /// The service works, but will soon stop working, a safeguard is missing, or a file should be deleted.
+    /// The service works, but it will soon stop working, a safeguard is missing, or a file should be deleted.
     Soon,
 }
 
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_most_urgent_problems_come_first_and_the_others_keep_their_order() {
+    fn the_most_urgent_problems_come_first_and_equally_urgent_ones_keep_their_order() {
         let mut report = Report::default();
         for (urgency, sentence) in
             [(Urgency::Soon, "a"), (Urgency::Now, "b"), (Urgency::Soon, "c"), (Urgency::Now, "d")]

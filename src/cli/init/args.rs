@@ -19,7 +19,7 @@ pub(super) const NO_BACKUPS: &str = "none";
 /// Set up the service: settings file, database, organization and first admin.
 ///
 /// On a terminal, the command asks for the answers that the options do not give. It does not ask for --db, --settings,
-/// --force, --acme-directory and --acme-ca-file. Elsewhere, an option without a default must be given. The command
+/// --force, --acme-directory or --acme-ca-file. Elsewhere, an option without a default must be given. The command
 /// writes the settings file, creates the database if it does not exist, and creates the organization and the admin if
 /// they do not exist. An existing user with the admin's address becomes an admin and is enabled. The admin becomes an
 /// owner of the organization. The command prints the address of the career portal, if the portal is on. It also prints
@@ -95,7 +95,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPLIANCE_ACME_CA_FILE", value_name = "FILE")]
     pub(super) acme_ca_file: Option<PathBuf>,
 
-    /// The directory for backups, or `none`. The default is the directory `backups` beside the database. Another disk
+    /// The directory for backups, or `none`. The default is the directory `backups` next to the database. Another disk
     /// is better.
     #[arg(long, env = "APPLIANCE_BACKUP_DIR", value_name = "DIR")]
     pub(super) backup_dir: Option<PathBuf>,

@@ -22,7 +22,7 @@ use crate::world::World;
 
 /// # Errors
 /// Exit status 2 for missing or contradictory flags. Fails if a settings file sets options but the service is not set
-/// up, at the end of input, or if a file cannot be written.
+/// up, if the input ends early, or if a file cannot be written.
 pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Failure> {
     let path = args.settings.path();
     if !args.force && refuse_or_report_settings(args, path, resolved, world)? {

@@ -1,4 +1,4 @@
-//! Writes the settings file: first under a temporary name beside its path, and at the end under its final name.
+//! Writes the settings file: first under a temporary name in the same directory, and at the end under its final name.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::Write as _;

@@ -21,12 +21,12 @@ use crate::domain::usage;
 
 /// Run the service.
 ///
-/// Creates the file if it does not exist. Upgrades a file from an older version, and leaves a copy of the old file
-/// beside it. Prints `listening on http://…` (with TLS https://…) to standard error when ready. SIGTERM and SIGINT stop
-/// the service: it answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint
-/// failed. It exits with 78 if a restart would not help, for example if the file was removed, replaced or overwritten
-/// while the service was running, or if the certificate cannot be used. Under systemd, the service accepts a socket
-/// (LISTEN_FDS), reports that it is ready (NOTIFY_SOCKET), and reports to the watchdog (WATCHDOG_USEC).
+/// Creates the file if it does not exist. Upgrades a file from an older version, and leaves a copy of the old file next
+/// to it. Prints `listening on http://…` (with TLS https://…) to standard error when ready. SIGTERM and SIGINT stop the
+/// service: it answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint failed.
+/// It exits with 78 if a restart would not help, for example if the file was removed, replaced or overwritten while the
+/// service was running, or if the certificate cannot be used. Under systemd, the service accepts a socket (LISTEN_FDS),
+/// reports that it is ready (NOTIFY_SOCKET), and reports to the watchdog (WATCHDOG_USEC).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance serve --demo

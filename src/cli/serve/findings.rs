@@ -16,7 +16,7 @@ use crate::world::World;
 const EXECUTE: u32 = 0o111;
 
 impl Args {
-    /// Returns the options that lack another option, or that another option excludes.
+    /// Returns a finding for each option that lacks another option, or that another option excludes.
     pub(in crate::cli) fn contradictions(&self) -> Vec<Finding> {
         let has_tls = self.tls.is_set();
         let is_redirecting = self.redirect_from.is_some();

@@ -108,8 +108,8 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
         Stopped::WithRequestsLeft => print_message("stopped; some requests did not end in time and were not answered"),
         Stopped::WithLogLeft(why) => {
             return Err(Failure::new(format!(
-                "stopped, but the last checkpoint failed: {why}; nothing is lost if the -wal file stays beside the file until \
-                 the next start"
+                "stopped, but the last checkpoint failed: {why}; nothing is lost if the -wal file stays next to the \
+                 file until the next start"
             )));
         }
         Stopped::Broken(halt) => {
@@ -173,7 +173,7 @@ fn open(args: Args, address: SocketAddr) -> Result<Ctx, Failure> {
     if store.erased_without_list() > 0 {
         print_message(&format!(
             "warning: {} {} erased from this file, but its erasure list {} was missing. If this file is a copy, \
-             candidates who were erased later are in it again: put the original's erasure list beside the file and \
+             candidates who were erased later are in it again: put the original's erasure list next to the file and \
              restart. Until then, the list contains only the erasures that this file records",
             counted(store.erased_without_list(), "candidate"),
             if store.erased_without_list() == 1 { "was" } else { "were" },

@@ -7,12 +7,12 @@ use std::path::Path;
 pub(in crate::cli) struct Mistake(String);
 
 impl Mistake {
-    /// A mistake at a position in a file. Lines and columns begin with 1; columns count characters.
+    /// Returns a mistake at a position in a file. Lines and columns begin with 1; columns count characters.
     pub(super) fn in_file(path: &Path, (line, column): (usize, usize), sentence: &str) -> Self {
         Self(format!("{}:{line}:{column}: {sentence}", path.display()))
     }
 
-    /// A mistake that concerns a whole file or a variable.
+    /// Returns a mistake that concerns a whole file or a variable.
     pub(super) fn of(location: &str, sentence: &str) -> Self {
         Self(format!("{location}: {sentence}"))
     }

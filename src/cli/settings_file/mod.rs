@@ -1,8 +1,8 @@
-//! The settings file, and the precedence of the four places that the value of an option of `serve` can come from: flag,
-//! environment variable, settings file, default.
+//! The settings file, and the precedence of the four origins of an option's value: flag, environment variable, settings
+//! file, default.
 //!
-//! The list of options comes from clap, so every option of `serve` except `--settings` can be set in each of these
-//! places. In the file, an option has the name of its flag without the dashes. The values of the file become clap's
+//! The list of options comes from clap, so every option of `serve` except `--settings` can be set in the file. In the
+//! file, an option has the name of its flag without the dashes. The values of the file become clap's
 //! defaults, so clap itself applies the precedence. clap's `requires` would ignore these values, so `serve` itself
 //! checks that an option is set together with the option that it needs ([`super::finding`]).
 

@@ -1,4 +1,4 @@
-//! Backup: a consistent copy of the file, with its companions beside it.
+//! Backup: a consistent copy of the file, with its companions next to it.
 
 use std::io::ErrorKind;
 use std::path::Path;
@@ -19,7 +19,7 @@ const SYNC_EVERY: Duration = Duration::from_millis(10);
 /// The suffix of an incomplete copy's name.
 const PARTIAL: &str = ".partial";
 
-/// A file beside the database file that a backup also copies.
+/// A file next to the database file that a backup also copies.
 pub(crate) struct Companion {
     /// The suffix after the name of the database file.
     pub(crate) suffix: &'static str,
@@ -82,7 +82,7 @@ pub fn require_absent(target: &Path) -> Result<(), OpenError> {
 /// Removes the remains of a killed process that was writing this target. Does nothing if a process is still writing it.
 pub(crate) fn remove_partial(target: &Path) {
     let Ok(partial) = Partial::begin(&resolve(target), PARTIAL, Busy::Refuse) else { return };
-    // A process that is killed while it copies a file also leaves SQLite's rollback journal beside the copy.
+    // A process that is killed while it copies a file also leaves SQLite's rollback journal next to the copy.
     let _ = std::fs::remove_file(beside(partial.path(), "-journal"));
     // Dropping `partial` without `finish` removes the file.
 }
@@ -100,13 +100,13 @@ fn not_writable(target: &Path, error: &std::io::Error) -> OpenError {
     OpenError::NotWritable { path: target.to_owned(), why }
 }
 
-/// Writes `TARGET.manifest` beside a copy. Replaces the manifest of an earlier copy.
+/// Writes `TARGET.manifest` next to a copy. Replaces the manifest of an earlier copy.
 pub fn write_manifest(target: &Path, manifest: &[u8]) -> Result<(), OpenError> {
     let path = beside(&resolve(target), ".manifest");
     write_companion(&path, manifest).map_err(|error| OpenError::NotWritable { path, why: error.to_string() })
 }
 
-/// Writes a file beside a copy under a partial name, and then gives the file its final name. Replaces an earlier file.
+/// Writes a file next to a copy under a partial name, and then gives the file its final name. Replaces an earlier file.
 pub(crate) fn write_companion(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let partial = Partial::begin(path, PARTIAL, Busy::Refuse)?;
     std::io::Write::write_all(&mut partial.file(), content)?;

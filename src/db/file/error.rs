@@ -89,7 +89,7 @@ impl std::fmt::Display for OpenError {
             ),
             Self::Orphaned { path, wal } => write!(
                 f,
-                "{} does not exist, but its log {} exists and contains the latest changes; put the file back beside \
+                "{} does not exist, but its log {} exists and contains the latest changes; put the file back next to \
                  the log, or remove {} to begin with a new file",
                 path.display(),
                 wal.display(),

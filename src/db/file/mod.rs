@@ -39,8 +39,8 @@ pub enum Older {
 }
 
 /// An exclusive lock on `FILE.lock`, which prevents a second service from using the database file. A command that must
-/// not run beside a service also takes the lock. The lock is not on the database file itself, because closing a handle
-/// to that file would drop SQLite's locks.
+/// not run while a service runs also takes the lock. The lock is not on the database file itself, because closing a
+/// handle to that file would drop SQLite's locks.
 #[derive(Debug)]
 pub struct Lock(#[expect(dead_code, reason = "held, never read")] File);
 
@@ -98,7 +98,7 @@ pub(crate) fn prepare(path: &Path, schema: &Schema, missing: Missing, older: Old
 }
 
 /// Checks that the file is missing, or that a service may open it. A service calls this function before it creates
-/// other files beside the file, so that it leaves nothing beside another program's file.
+/// other files next to the file, so that it leaves nothing next to another program's file.
 ///
 /// # Errors
 /// [`OpenError::Empty`] if the file is empty: an interrupted copy leaves an empty file, and a new database in its place

@@ -16,10 +16,10 @@ use super::partial::{Busy, Existing, Partial, name_exists};
 /// The suffix of the new file's name until it replaces the old file.
 const RESTORING: &str = ".restoring";
 
-/// The suffixes of the logs that SQLite would apply to the database file beside them.
+/// The suffixes of the logs that SQLite would apply to the database file next to them.
 const LOGS: [&str; 2] = ["-wal", "-journal"];
 
-/// A copy beside the file that it will replace. It is removed if this value is dropped before
+/// A copy next to the file that it will replace. It is removed if this value is dropped before
 /// [`Replacement::finish`].
 pub(crate) struct Replacement {
     partial: Partial,
@@ -27,7 +27,7 @@ pub(crate) struct Replacement {
 }
 
 impl Replacement {
-    /// Copies `source`, with the commits in its log, into a new file beside the target. The caller holds the lock of
+    /// Copies `source`, with the commits in its log, into a new file next to the target. The caller holds the lock of
     /// the target.
     ///
     /// # Errors
@@ -48,7 +48,7 @@ impl Replacement {
     /// Gives the old file, if there is one, a second name with this suffix, and then replaces the file. Returns the
     /// second name.
     ///
-    /// The old log must not stay beside the new file, because SQLite would apply it. The log is empty after
+    /// The old log must not stay next to the new file, because SQLite would apply it. The log is empty after
     /// [`empty_log`]. The log of a file that cannot be read gets the suffix too.
     ///
     /// # Errors

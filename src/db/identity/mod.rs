@@ -102,7 +102,7 @@ impl Identity {
         Ok(Self { database, lock, beside: OnceLock::new(), seen: Mutex::default(), mark: Mutex::default(), handle })
     }
 
-    /// Records the files that SQLite has created beside the database file.
+    /// Records the files that SQLite has created next to the database file.
     ///
     /// # Errors
     /// [`OpenError::Failed`] if the database file was replaced while SQLite was opening it.
@@ -206,14 +206,14 @@ impl Identity {
             return None;
         }
         mark.doubts += 1;
-        // Pages that cannot be read, for example because of an I/O error, say nothing about the file.
+        // Pages that cannot be read, for example because of an I/O error, prove nothing about the file.
         let is_absent = self.page_contains(known, &bytes) == Some(false);
         let is_certain = page.is_ok_and(|page| page == known);
         (is_absent && (is_certain || mark.doubts > DOUBTS_MAX)).then(|| self.other_copy_finding())
     }
 
-    /// Returns whether the last check did not find the mark of this run. The checkpoint job then copies no page into the
-    /// file.
+    /// Returns whether the last check did not find the mark of this run. The checkpoint job then copies no page into
+    /// the file.
     pub(crate) fn is_doubtful(&self) -> bool {
         self.mark.lock().unwrap_or_else(PoisonError::into_inner).doubts > 0
     }
