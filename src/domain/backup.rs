@@ -2,8 +2,8 @@
 //!
 //! A wrong clock must never cost good backups. Therefore, while the last backup of the running service exists, the time
 //! until the next one is measured by the service's uptime, not by the clock. After a new backup, the service deletes at
-//! most [`DELETIONS_MAX`] others. A backup whose name is later than that of the new backup is from a time when the
-//! clock was ahead. The service neither counts nor deletes that backup.
+//! most [`DELETIONS_MAX`] others. The service neither counts nor deletes a backup whose name contains a later time than
+//! that of the new backup, because the clock was wrong when one of the two was made.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
@@ -12,7 +12,7 @@ use std::time::Duration;
 use super::timestamp::{Rounding, Timestamp};
 
 /// The bounds of the time between two backups. A backup reads the whole file, so backups must not run all the time. If
-/// backups were less frequent than monthly, people would notice too late that backups have stopped.
+/// backups were less frequent than monthly, people would notice too late that backups had stopped.
 pub const EVERY: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(31 * 86_400);
 
 /// The maximum number of backups that a schedule retains in one tier, or without tiers: daily backups for more than ten
@@ -20,7 +20,7 @@ pub const EVERY: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::
 const RETAINED_MAX: u32 = 4_000;
 
 /// The maximum number of backups that are deleted after a new backup. One is deleted in ordinary operation. A second
-/// one lets the number of backups decrease after `--backup-keep` was lowered. With a larger limit, one wrong decision
+/// one lets the number of backups decrease after `--backup-keep` is lowered. With a larger limit, one wrong decision
 /// could delete many backups.
 pub const DELETIONS_MAX: usize = 2;
 
@@ -46,8 +46,8 @@ impl Keep {
     pub fn parse(text: &str) -> Result<Self, String> {
         Self::parsed(text.trim()).ok_or_else(|| {
             format!(
-                "the backups to keep are a number such as 7, or tiers such as daily=7,weekly=4,monthly=6; each number is at \
-                 most {RETAINED_MAX}, and at least one backup must be kept"
+                "give the number of backups to keep, such as 7, or tiers such as daily=7,weekly=4,monthly=6; each \
+                 number is at most {RETAINED_MAX}, and at least one backup must be kept"
             )
         })
     }

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_late_after_twice_the_median_and_seven_days() {
+    fn a_wait_is_late_after_twice_the_median_but_at_least_seven_days() {
         for (median_days, late_days) in [(0, 7), (3, 7), (4, 8), (10, 20)] {
             assert_eq!(days(late_after(DAY * median_days)), late_days, "{median_days}");
         }

@@ -65,8 +65,8 @@ pub fn changed(
     }
 }
 
-/// `POST /api/v1/roles/{id}/open` and `/reopen`: checks that the role's closing date has not passed. Otherwise, the
-/// background job would soon close the role again.
+/// `POST /api/v1/roles/{id}/open` and `/reopen`: checks that the role's closing date has not passed. If it had passed,
+/// the background job would soon close the role again.
 ///
 /// # Errors
 /// `conflict` if the closing date has passed.

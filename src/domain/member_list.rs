@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_sorted_by_name_without_case_and_accents() {
+    fn members_are_sorted_by_name_regardless_of_case_and_accents() {
         assert_eq!(found("", None, 9), ["u2", "u3", "u5", "u4", "u1"]);
     }
 

@@ -5,7 +5,7 @@ use super::hr_integration::{TargetUrl, URL_CHARACTERS_MAX};
 use super::refusal::Refusal;
 use super::role::{RoleStatus, Seats};
 
-/// The allowed retention periods, in days after the last decision or later signup. The maximum is ten years.
+/// The allowed retention periods, in days. The maximum is ten years.
 pub const RETENTION_DAYS: std::ops::RangeInclusive<i64> = 1..=3_650;
 
 /// The default time zone of an organization. The time zone determines when the organization's days begin.

@@ -112,7 +112,7 @@ pub fn default_pipeline(language_tag: &str) -> [(&'static str, StepType); 4] {
 /// `conflict` if the role has steps, because the default pipeline could repeat them.
 pub fn require_no_steps(steps: usize) -> Result<(), Refusal> {
     if steps > 0 {
-        return Err(Refusal::Conflict("the role has steps already; add single steps instead"));
+        return Err(Refusal::Conflict("the role already has steps; add individual steps instead"));
     }
     Ok(())
 }

@@ -73,7 +73,7 @@ fn act(change: &LaterChange) -> String {
     }
 }
 
-/// Returns the words for a change of the role or a step, with the changed members if the act names them.
+/// Returns the words for a change to the role or a step, with the changed members if the act names them.
 fn changed(members: &[String], noun: &str) -> String {
     let things: Vec<String> = members.iter().map(|member| thing(member)).collect();
     match things.split_last() {

@@ -23,7 +23,7 @@ words! {
         /// A user who cannot sign in chooses another password or, without a second factor, adds a passkey.
         Reset = "reset",
         /// A user who lost their password or their second factor chooses another password or adds a passkey. The
-        /// earlier factors are removed. The earlier factors are removed.
+        /// earlier factors are removed.
         FactorReset = "factor_reset",
         /// Somebody tries the sample company, without a password.
         Demo = "demo",

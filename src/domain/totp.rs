@@ -85,7 +85,7 @@ impl TotpSecret {
     }
 
     /// Returns the URI that a QR code contains (`otpauth`, the key URI format of authenticator apps). Apps show the
-    /// issuer and the account beside the codes.
+    /// issuer and the account next to the codes.
     pub fn uri(&self, issuer: &str, account: &str) -> String {
         let encoded = |text| utf8_percent_encode(text, UNRESERVED);
         format!(

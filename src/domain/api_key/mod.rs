@@ -58,7 +58,7 @@ impl Grant {
         if is_allowed { Ok(()) } else { Err(Refusal::InsufficientScope(scope)) }
     }
 
-    /// Checks that the new key has no more rights than the key that creates it. Otherwise, a key with only
+    /// Checks that the new key has no more rights than the key that creates it. Without this check, a key with only
     /// `admin:write` could create a key with all rights of its user.
     ///
     /// # Errors

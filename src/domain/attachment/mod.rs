@@ -42,22 +42,22 @@ pub const ATTACHMENT_TOKEN_BYTES: usize = 16;
 const NO_ROOM_DETAIL: &str =
     "the service cannot store files at the moment; send the application without a file, or try again later";
 
-/// The refusal of a file when the disk is nearly full or all attachments together have reached their limit. A person
-/// must free space, so the retry delay is long.
+/// The refusal of an attachment when the disk is nearly full or all attachments together have reached their limit. A
+/// person must free space, so the retry delay is long.
 pub const NO_ROOM_FOR_FILE: Refusal = Refusal::Unavailable { retry_after_s: 300, detail: NO_ROOM_DETAIL };
 
 /// The reason why an attachment is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AttachmentFault {
-    /// The file is larger than [`ATTACHMENT_BYTES_MAX`].
+    /// The attachment is larger than [`ATTACHMENT_BYTES_MAX`].
     TooLarge,
-    /// The file has none of the accepted types.
+    /// The attachment has none of the accepted types.
     WrongType,
-    /// The file is empty.
+    /// The attachment is empty.
     Empty,
-    /// The form has more than one file.
+    /// The form has more than one attachment.
     MoreThanOne,
-    /// The service has no space for files at the moment.
+    /// The service has no space for attachments at the moment.
     NoRoom,
 }
 

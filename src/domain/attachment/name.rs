@@ -9,9 +9,9 @@ const CHARACTERS_MAX: usize = 255;
 /// The name of an attachment without a usable name.
 pub const NAMELESS_FILE: &str = "document";
 
-/// Returns the file name without folders, without disallowed characters, and without dots and white space at both ends,
-/// shortened to at most 255 characters. If the type was detected, the result has the extension of this type, so that a
-/// person who opens a text file never runs a script.
+/// Returns the file name without folders, disallowed characters, and dots or white space at either end, shortened to at
+/// most 255 characters. If the type was detected, the result has the extension of this type, so that a person who opens
+/// a text file never runs a script.
 pub fn file_name(given: &str, media_type: Option<MediaType>) -> String {
     let last = given.rsplit(['/', '\\']).next().unwrap_or_default();
     let plain: String = last.chars().filter(|c| !is_unfit(*c)).collect();

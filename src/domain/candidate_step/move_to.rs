@@ -15,7 +15,7 @@ pub struct MoveInput {
 
 /// `POST …/move`: moves the candidate to the addressed step, as [`statuses_after_move`] describes. A candidate who
 /// moves back counts as having been at the step since they first reached it. A mistaken move that is taken back in this
-/// way therefore does not change their position on the board. The role may have any status.
+/// way therefore does not change the candidate's position on the board. The role may have any status.
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the candidate was erased, the application has ended, or

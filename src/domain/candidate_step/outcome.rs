@@ -1,5 +1,5 @@
-//! The documented values of `outcomeType` and `outcomeReason`. Rejections accept other values too; the console offers
-//! these.
+//! The documented values of `outcomeType` and `outcomeReason`. Rejections accept other values too. The console offers
+//! only documented values.
 
 use crate::domain::words::words;
 

@@ -107,8 +107,9 @@ pub fn hold(facts: &ErasureFacts, reason: &str) -> Result<bool, Refusal> {
     Ok(facts.hold_reason.as_deref() != Some(reason))
 }
 
-/// Returns the address of an erased candidate. Its local part consists of the candidate's id and of numbers, without
-/// personal data. If another candidate already has the address, the next value of `retry` gives another address.
+/// Returns the address of an erased candidate. Its local part consists of the candidate's id and, if necessary, of
+/// numbers, without personal data. If another candidate already has the address, the next value of `retry` gives
+/// another address.
 pub fn erased_address(id: &CandidateId, number: i64, retry: usize) -> String {
     // Ids are case-sensitive, but addresses are not.
     let is_plain = !id.as_str().bytes().any(|byte| byte.is_ascii_uppercase());

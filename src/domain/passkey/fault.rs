@@ -7,7 +7,7 @@ words! {
     PasskeyFault {
         /// The client data belongs to another ceremony, such as a registration instead of an assertion.
         WrongType = "wrong_type",
-        /// No such challenge was issued, or it was used before.
+        /// The challenge was never issued, or has already been used.
         UnknownChallenge = "unknown_challenge",
         /// The challenge was issued for another purpose, browser or user.
         ForeignChallenge = "foreign_challenge",

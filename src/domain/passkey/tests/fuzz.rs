@@ -1,4 +1,4 @@
-//! Property tests: truncated answers of authenticators, and answers with flipped bits.
+//! Property tests: answers of authenticators that are truncated, have flipped bits or consist of random bytes.
 
 use proptest::prelude::*;
 

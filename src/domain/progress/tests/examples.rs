@@ -172,7 +172,7 @@ fn untouched_progress_equals_the_progress_of_an_application_without_decisions() 
 }
 
 #[test]
-fn the_test_case_supports_every_kind_of_act_except_an_undo() {
+fn every_kind_of_act_other_than_an_undo_is_possible_in_one_history() {
     let mut case = Case::new(&STEPS);
     for (hours, (act, step)) in (0..).zip([
         (ActKind::Validated, 1),
