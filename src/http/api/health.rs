@@ -32,8 +32,8 @@ fn live(_: &Ctx) -> Reply {
 }
 
 /// `GET /readyz`: tries to read and write the file. Warns about an overdue or failed backup, a failed backup hook, a
-/// backup that has been reading the file for [`LONG_READ`], and a certificate that needs the operator. These warnings
-/// do not make the service unready, because it still works.
+/// backup that has been reading the file for at least [`LONG_READ`], and a certificate that needs the operator. These
+/// warnings do not make the service unready, because it still works.
 ///
 /// # Errors
 /// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, or if a background
