@@ -4,7 +4,7 @@
 //   <script src="https://jobs.example.com/careers/acme/embed.js" data-target="jobs" async></script>
 //
 // data-target: the id of the element to fill. By default the list appears before the script.
-// data-lang:   en, de, fr or es. Default: the page's language.
+// data-lang:   en, de, fr or es. Default: the page's language or, if it is not one of these, English.
 //
 // The list inherits the page's font and colour. The page can style ::part(role),
 // ::part(link), ::part(facts) and ::part(button).
@@ -125,7 +125,7 @@
     try {
       const url = `${base}/api/public/portal/${slug}`;
       const response = await fetch(url, { credentials: 'omit', referrerPolicy: 'no-referrer', signal: controller.signal });
-      // The portal is disabled.
+      // The organization does not exist, or it or its portal is disabled.
       if (response.status === 404) {
         return [];
       }

@@ -193,7 +193,7 @@ impl ListLinks {
         if query.is_empty() { self.path.clone() } else { format!("{}?{query}", self.path) }
     }
 
-    /// Returns the URL with `lang`, so that the next page is in the language of this page.
+    /// Returns the URL with `lang`, so that the linked page is in the language of this page.
     fn url(&self, filter: &Filter, page: usize) -> String {
         let url = self.without_language(filter, page);
         let join = if url.contains('?') { '&' } else { '?' };

@@ -36,7 +36,7 @@ struct ActivityPage {
 /// A row with the candidate and the role that it is about.
 struct OrganizationRow {
     row: ActivityRow,
-    /// The path of the page and the name.
+    /// The path of the candidate's page, and the candidate's name.
     candidate: Option<(String, String)>,
     role: Option<String>,
 }

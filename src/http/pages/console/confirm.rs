@@ -128,8 +128,8 @@ fn require(tx: &Tx<'_>, who: &Principal, return_to: Option<&'static str>) -> Res
     Err(Refusal::ConfirmationRequired(Confirmation { has_totp, has_passkey, return_to, language }).into())
 }
 
-/// Answers a request that requires a confirmation with the page that asks for it. The page carries the fields of the
-/// form.
+/// Answers a request that requires a confirmation with the page that asks for the confirmation. If the browser will
+/// send the same form again, the page carries the fields of the form.
 pub(in crate::http::pages) fn instead(
     request: &StaffRequest,
     required: &Confirmation,

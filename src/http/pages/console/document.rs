@@ -39,7 +39,7 @@ struct DocumentPage {
 pub(super) fn routes() -> Vec<Route> {
     let page = "/app/{orgSlug}/documents/{id}";
     let (file, download) = ("/app/{orgSlug}/documents/{id}/file", "/app/{orgSlug}/documents/{id}/download");
-    // These routes write although they are `GET`: the activity records which user opened which file.
+    // These routes write although they are `GET`: the activity records which user opened which attachment.
     let answers: &[Answer] = &[(200, "")];
     let opens = |route: Route| route.writes(Grade::Vital).answering(answers);
     vec![
@@ -58,7 +58,7 @@ struct DocumentInput {
 
 impl DocumentInput {
     /// # Errors
-    /// `not_found` if the organization has no such file, or the caller may not see it.
+    /// `not_found` if the organization has no such attachment, or the caller may not see it.
     fn load(&self, tx: &Tx<'_>, who: &Principal) -> Result<(VisibleOrganization, OwnedAttachment), Error> {
         let organization = self.visit.organization(tx, who)?;
         let found = store::attachment::find_of_organization(tx, &organization.id, &self.id)?;
@@ -96,7 +96,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<DocumentInput, Error> {
 /// `GET /app/{orgSlug}/documents/{id}`: shows the file in a frame, or offers it for download.
 ///
 /// # Errors
-/// `not_found` if the organization has no such file, or the caller may not see it.
+/// `not_found` if the organization has no such attachment, or the caller may not see it.
 fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> Result<Reply, Error> {
     let (organization, found) = input.load(tx, who)?;
     let candidate = store::candidate::find(tx, &organization.id, &found.candidate_id)?.ok_or(ABSENT)?;
@@ -117,7 +117,7 @@ fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> Result<
 /// `GET /app/{orgSlug}/documents/{id}/file`: returns the file, for a frame of the console or a tab of its own.
 ///
 /// # Errors
-/// `not_found` if the organization has no such file, the caller may not see it, or browsers cannot show it.
+/// `not_found` if the organization has no such attachment, the caller may not see it, or browsers cannot show it.
 fn show_file(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> Result<Reply, Error> {
     let (_, OwnedAttachment { attachment, .. }) = input.load(tx, who)?;
     if !is_shown(attachment.media_type) {
@@ -135,7 +135,7 @@ fn show_file(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> 
 /// `GET /app/{orgSlug}/documents/{id}/download`: returns the file exactly as it was uploaded, for the browser to save.
 ///
 /// # Errors
-/// `not_found` if the organization has no such file, or the caller may not see it.
+/// `not_found` if the organization has no such attachment, or the caller may not see it.
 fn download_file(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> Result<Reply, Error> {
     Ok(Reply::download(&input.open(ctx, tx, who)?.attachment))
 }

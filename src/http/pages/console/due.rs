@@ -38,7 +38,7 @@ mod tests {
 
     #[test]
     fn a_mark_names_a_weekday_within_a_week_and_a_date_afterwards() {
-        // A Monday.
+        // This day is a Monday.
         let today = DueDay::parse("2026-11-23").unwrap().0;
         for (day, en, fr) in [
             ("2026-11-24", "later until Tuesday", "plus tard, jusqu’à mardi"),

@@ -23,7 +23,7 @@ pub(super) enum Control {
     /// One line of text with at most this many characters.
     Line(usize),
     Email,
-    /// A number from 0, in steps of `1` or `any`.
+    /// A number of at least 0. The value is the `step` of the control: `1` or `any`.
     Number(&'static str),
     Day,
     /// Several lines of text; the number of visible lines, and the maximum number of characters, if there is one.

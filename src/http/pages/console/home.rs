@@ -57,7 +57,7 @@ struct OrganizationSection {
     roles: Vec<RoleRow>,
     /// The applications that were put aside and have come back.
     came_back: Vec<CameBackRow>,
-    /// The page with all applications that have come back, if the inbox does not show all.
+    /// The URL of the page with all applications that have come back, if the inbox does not show all of them.
     came_back_url: Option<String>,
     withdrawals: Vec<WithdrawalRow>,
 }

@@ -207,7 +207,7 @@ pub(super) struct RefusedJoin {
 
 /// # Errors
 /// `forbidden` for a request from another origin; `unsupported_media_type` for a body that is not a form;
-/// `validation_error` if the password is repeated.
+/// `validation_error` if the password, `lang` or `locale` is repeated.
 fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<JoinInput, RefusedJoin>, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     if request.origin().is_stated() {

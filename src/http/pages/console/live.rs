@@ -41,7 +41,7 @@ pub(super) fn route<W: Send + 'static>(
     Route::staff(Method::GET, path, decode, act).without_use_of_session()
 }
 
-/// The address at which a page asks for changes. `templates/console/live.html` renders it from a variable `live`.
+/// The URL at which a page asks for changes. `templates/console/live.html` renders it from a variable `live`.
 pub(super) struct Live {
     pub(super) url: String,
     /// Whether more changes are ready, so that the page asks again at once.
@@ -49,18 +49,18 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// Returns the address for a page that shows the current state. `path` may have a query.
+    /// Returns the URL for a page that shows the current state. `path` may have a query.
     pub(super) fn new(tx: &Tx<'_>, organization: &VisibleOrganization, path: &str) -> Result<Self, Error> {
         Ok(Self::after(path, &organization_changes::newest(tx, &organization.id)?))
     }
 
-    /// Returns the address for the changes after this cursor.
+    /// Returns the URL for the changes after this cursor.
     pub(super) fn after(path: &str, cursor: &str) -> Self {
         let join = if path.contains('?') { '&' } else { '?' };
         Self { url: format!("{path}{join}after={cursor}"), has_more: false }
     }
 
-    /// Returns the address for the changes that follow `found`.
+    /// Returns the URL for the changes that follow `found`.
     pub(super) fn following(path: &str, found: &OrganizationChanges) -> Self {
         Self { has_more: found.has_more, ..Self::after(path, &found.cursor) }
     }
@@ -110,7 +110,7 @@ impl Reporter<'_> {
             |change: &OrganizationChange| change.by.as_ref().is_some_and(|by| by.id == self.who.user_id.as_str());
         let mut others: Vec<&OrganizationChange> = Vec::new();
         for change in changes.into_iter().filter(|change| !is_own(change) && !is_reading(&change.action)) {
-            // Only the newest act on each candidate, and the newest on the role, counts. An erasure, for example, also
+            // Only the newest act on each candidate and the newest act on the role count. An erasure, for example, also
             // withdraws applications.
             others.retain(|earlier| earlier.candidate_id != change.candidate_id);
             others.push(change);

@@ -198,8 +198,8 @@ fn decode_password(ctx: &Ctx, request: &Request) -> Result<(Visit, PasswordChang
     Ok((visit, change))
 }
 
-/// Succeeds if the user has confirmed their identity recently, or if their current password is the confirmation: they
-/// have a password and no second factor. Returns whether they have a password.
+/// Succeeds if the user has confirmed their identity recently, or has a password and no second factor: the current
+/// password is then the confirmation. Returns whether the user has a password.
 ///
 /// # Errors
 /// [`Refusal::ConfirmationRequired`]

@@ -49,7 +49,7 @@ struct AskForm {
     next: Option<String>,
     notes_max: usize,
     may_advance: bool,
-    /// The page that hires the candidate.
+    /// The URL of the page on which staff hire the candidate.
     hire_url: Option<String>,
     steps: Vec<StepOption>,
     /// The reasons for a rejection; empty if the form does not ask for one.

@@ -51,7 +51,7 @@ pub(super) struct Card {
     pub(super) also: Option<String>,
     /// The later mark, in words.
     pub(super) mark: Option<String>,
-    /// Whether the candidate is put aside until after today.
+    /// Whether the candidate is put aside: there is a later mark, and it is not due.
     pub(super) is_aside: bool,
 }
 
@@ -76,7 +76,7 @@ impl Column {
         if self.cards.is_empty() { vec![&[]] } else { self.cards.chunks(LIST_CARDS).collect() }
     }
 
-    /// Returns whether a list has all the cards that it can have.
+    /// Returns whether a list has the maximum number of cards.
     pub(super) fn is_full(&self, list: &[Card]) -> bool {
         list.len() == LIST_CARDS
     }

@@ -129,8 +129,8 @@ impl<'a> Outcome<'a> {
         outcome
     }
 
-    /// Answers with the message and the changed parts, a redirect or a page. The status is `conflict` if nothing was
-    /// decided.
+    /// Answers with the message and the changed parts, a redirect or a page. The status is 409 if nothing was
+    /// changed.
     pub(super) fn reply(self) -> Result<Reply, Error> {
         let visit = &self.input.board.visit;
         let texts = visit.texts_for(self.tx, self.who)?;

@@ -131,7 +131,7 @@ fn undo_form(
     }))
 }
 
-/// Answers a form that names no candidate with the board and a message.
+/// Answers a form that names no candidate: shows the board and a message.
 pub(super) fn choose_first(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) -> Result<Reply, Error> {
     let mut page = page(ctx, tx, who, input, &input.load(tx, who)?)?;
     page.frame.notice = Some(page.deciding.choose_first.to_owned());

@@ -1,4 +1,5 @@
-//! The facts that a board shows about its role: free positions, status, the review queue, and the hired candidates.
+//! The facts that a board shows about its role: the free positions, the status, the closing date, the review queue, the
+//! hired candidates, and the numbers of other ended applications.
 
 use super::scene::Scene;
 use crate::domain::id::RoleId;

@@ -1,4 +1,4 @@
-//! The request for a board, and the role on it.
+//! The request for a board, and the board's role.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 

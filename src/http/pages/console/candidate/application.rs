@@ -25,7 +25,7 @@ pub(super) struct ApplicationView {
     pub(super) applied: When,
     pub(super) steps: Vec<StepView>,
     pub(super) signup: Option<SignupView>,
-    /// The files that imports added.
+    /// The attachments that imports added.
     pub(super) imported: Vec<FileView>,
     pub(super) later: Vec<SignupView>,
     pub(super) later_label: String,

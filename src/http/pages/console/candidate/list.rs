@@ -43,7 +43,8 @@ struct ListPage {
     rows: Vec<CandidateRow>,
     /// The message if nobody matches.
     no_match: Option<String>,
-    /// The path of the portal, if the page has no rows. The page shows it only if there was no search.
+    /// The path of the portal, if the organization has one and the page has no rows. The page shows it only if there
+    /// was no search.
     portal_url: Option<String>,
     first_url: Option<String>,
     next_url: Option<String>,

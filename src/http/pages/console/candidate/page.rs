@@ -1,4 +1,4 @@
-//! `GET /app/{orgSlug}/candidates/{id}`: a candidate with every application, what they wrote, their files, the forms of
+//! `GET /app/{orgSlug}/candidates/{id}`: a candidate with every application, its signups and attachments, the forms of
 //! decisions and the activity.
 
 use askama::Template;

@@ -153,7 +153,7 @@ fn refused_lines(view: &View<'_>, texts: &'static Texts, batch: &DecidedBatch) -
     Ok(lines)
 }
 
-/// A sent undo.
+/// A sent form that undoes a batch.
 pub(super) struct UndoForm {
     input: CloseOutInput,
     batch: Option<DecisionBatchId>,

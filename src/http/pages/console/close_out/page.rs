@@ -67,7 +67,7 @@ struct Person {
     value: String,
     url: String,
     name: String,
-    /// The step, and since when the candidate has been there; without a step, the time of the application.
+    /// The step and the time at which the candidate reached it; without a step, the time of the application.
     place: String,
     is_checked: bool,
 }

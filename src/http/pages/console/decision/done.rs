@@ -85,7 +85,7 @@ pub(in crate::http::pages::console) fn message(
     Ok(Some(Done { lines: act.lines(tx, texts)?, undo, close_out }))
 }
 
-/// A decision and its application.
+/// The latest act on an application, and the application.
 struct Act<'a> {
     organization: &'a VisibleOrganization,
     application: &'a Application,

@@ -31,7 +31,7 @@ pub(in crate::http::pages::console) struct DecisionPanel {
     pub(in crate::http::pages::console) has_keys: bool,
     pub(in crate::http::pages::console) notes_max: usize,
     pub(in crate::http::pages::console) advance: Option<StepButton>,
-    /// The page that hires the candidate.
+    /// The URL of the page on which staff hire the candidate.
     pub(in crate::http::pages::console) hire_url: Option<String>,
     pub(in crate::http::pages::console) reject: Option<StepButton>,
     /// Whether the rejection reverses a hire.

@@ -137,7 +137,7 @@ fn checked(typed: &TypedInvitation) -> Result<Invitation, Refusal> {
 /// # Errors
 /// As pages: `not_found` if the organization does not exist or the caller may not see it; `forbidden` unless the caller
 /// may give this role; `validation_error` with the form; `conflict` if the person is already a member, unless they have
-/// no account yet and the form names their role.
+/// no account yet, the form names their role and the caller may make a link for them.
 fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> Result<Reply, Error> {
     let organization = input.list.visit.organization(tx, who)?;
     require_administrator(organization.caller)?;
@@ -263,7 +263,8 @@ impl MemberVisit {
     /// Returns the organization and the member, for a caller who administers the organization.
     ///
     /// # Errors
-    /// `not_found` if one of them does not exist or the caller may not see it; `forbidden` for any other caller.
+    /// `not_found` if one of them does not exist or the caller may not see it; `forbidden` for a caller who does
+    /// not administer the organization.
     fn find(&self, tx: &Tx<'_>, who: &Principal) -> Result<(VisibleOrganization, MemberProfile), Error> {
         let organization = self.list.visit.organization(tx, who)?;
         let found = store::membership::find_profile(tx, &organization.id, who, &self.user_id)?;
@@ -289,7 +290,7 @@ impl MemberVisit {
     }
 }
 
-/// A new role of a member, and the role from which the form was made.
+/// A new role for a member, and the role that the form showed.
 struct RoleInput {
     member: MemberVisit,
     org_role: OrgRole,

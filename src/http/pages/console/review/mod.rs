@@ -1,5 +1,5 @@
-//! `GET /app/{orgSlug}/review`: the review queue. Staff decide on one application after another, with the CV beside the
-//! decision. The list is fixed when the queue begins (`queue`). The URL of the page contains the time at which the
+//! `GET /app/{orgSlug}/review`: the review queue. Staff decide on one application after another, with the CV next to
+//! the decision. The list is fixed when the queue begins (`queue`). The URL of the page contains the time at which the
 //! queue began, so the service stores nothing about a queue. `page` shows the queue, and `changes` returns the changes
 //! to an open page.
 

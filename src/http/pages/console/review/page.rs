@@ -82,7 +82,7 @@ struct Current {
     /// The sentence about a decision that somebody else has made since the queue began.
     meanwhile: Option<String>,
     signup: Option<SignupView>,
-    /// The files of the signup, and those that imports added.
+    /// The attachments that imports added, and those of the signup.
     files: Vec<FileView>,
     others: Vec<String>,
     /// The forms; `None` for an erased candidate.
@@ -167,7 +167,7 @@ impl View<'_> {
         }
     }
 
-    /// Returns the word for a decision in the list, with the name of the user who made it if that is not the reader.
+    /// Returns the word for a decision in the list, with the name of the user who made it, unless that user is the reader.
     fn decided(&self, decision: &QueueDecision) -> String {
         let what = self.word(decision);
         match &decision.by {
@@ -229,8 +229,8 @@ impl View<'_> {
         })
     }
 
-    /// Returns the sentence about a decision of another user. Returns `None` if the reader or no user made the
-    /// decision.
+    /// Returns the sentence about a decision of another user. Returns `None` if the reader made the
+    /// decision, or no user did.
     pub(super) fn meanwhile(&self, decision: &QueueDecision) -> Option<String> {
         let (id, name) = decision.by.as_ref()?;
         let when = self.when(decision.at).relative;

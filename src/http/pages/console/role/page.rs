@@ -45,7 +45,7 @@ struct RolePage {
     warning: Option<&'static str>,
     source: Source,
     conflict: Option<Conflict>,
-    /// The address at which the page of an existing role asks for changes.
+    /// The URL at which the page of an existing role asks for changes.
     live: Option<Live>,
 }
 
@@ -91,7 +91,7 @@ struct StatusView {
     is_closing: bool,
 }
 
-/// The saved version of a role beside the typed version.
+/// The comparison of a role's saved version with the typed one.
 struct Conflict {
     sentence: String,
     differences: Vec<Difference>,
@@ -113,7 +113,7 @@ pub(super) type Message = fn(&RoleTexts) -> &'static str;
 
 /// The reason why a form of the page was refused.
 pub(super) enum Refused {
-    /// The values of the role. The errors are shown beside the fields.
+    /// The values of the role. The errors are shown next to the fields.
     Values(Refusal),
     /// The reason for closing the role, as it was typed.
     Reason(Refusal, String),

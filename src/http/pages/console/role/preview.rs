@@ -1,4 +1,4 @@
-//! `/app/{orgSlug}/roles/{id}/preview`: shows the public page of a role as candidates will see it, in a frame beside
+//! `/app/{orgSlug}/roles/{id}/preview`: shows the public page of a role as candidates will see it, in a frame next to
 //! the role's form. A `POST` shows the values in the form, without saving them.
 
 use jiff::civil::Date;

@@ -193,7 +193,7 @@ fn refuse(
     Reply::console_refusal(fault.refusal(), &page)
 }
 
-/// A changed step, as it was typed, and the values from which the form was made.
+/// A changed step, as it was typed, and the values that the form showed.
 struct ChangeInput {
     step: StepVisit,
     typed: TypedStep,

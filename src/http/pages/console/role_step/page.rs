@@ -76,7 +76,8 @@ struct StepView {
 /// step. Somebody made that change while the form was open, so it is one of the newest.
 const CHANGES_MAX: usize = 100;
 
-/// The saved version of a step beside the typed one: who saved it, and the fields that differ.
+/// A step that somebody else has changed: who changed it, and the fields in which the saved and the typed version
+/// differ.
 #[derive(Clone)]
 pub(super) struct StepConflict {
     sentence: String,
