@@ -13,7 +13,7 @@ use crate::http::server::reply::Reply;
 use crate::http::server::reply::page::FailedRequest;
 use crate::store::Error;
 
-/// A page of its own. The template escapes the title and the paragraphs.
+/// The page for a failed request. The template escapes the title and the paragraphs.
 #[derive(Template)]
 #[template(path = "problem.html", config = "src/http/pages/templates/askama.toml")]
 struct ProblemPage<'a> {

@@ -94,7 +94,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<RolesInput, Error> {
     Ok(RolesInput { visit: Visit::decode(request)?, status, done: request.query("done")?, page, after })
 }
 
-/// `GET /app/{orgSlug}/roles`: shows a page of the roles in one status, newest first, with the number of their
+/// `GET /app/{orgSlug}/roles`: shows a page of the roles in one status, newest first, with the numbers of their
 /// candidates.
 ///
 /// # Errors

@@ -44,7 +44,7 @@ struct SecurityPage {
     missing: Option<String>,
     without: Vec<MemberLink>,
     more: Option<String>,
-    /// For platform admins only.
+    /// The part about backups; `None` unless the user is a platform admin.
     backups: Option<BackupPart>,
 }
 
@@ -73,8 +73,8 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<PageInput, Error> {
     Ok(PageInput { visit: Visit::decode(request)?, done: request.query("done")? })
 }
 
-/// `GET /app/{orgSlug}/settings/security`: shows the setting, and who has no second factor yet. Platform admins also
-/// see the age of the newest backup.
+/// `GET /app/{orgSlug}/settings/security`: shows the setting, and the members without a second factor. Platform admins
+/// also see the age of the newest backup.
 ///
 /// # Errors
 /// As pages: `not_found` if the organization does not exist or the caller may not see it; `forbidden` unless the caller

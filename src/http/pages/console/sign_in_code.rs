@@ -126,7 +126,7 @@ fn cookie_name(ctx: &Ctx) -> &'static str {
 /// Finds the pending sign-in of this browser.
 ///
 /// # Errors
-/// The inner result: the reason why there is no such sign-in.
+/// The inner error is the reason why there is no such sign-in.
 pub(super) fn pending(ctx: &Ctx, request: &Request) -> Result<Result<CheckedPassword, PendingFault>, Error> {
     let mut cookies = request.cookies().into_iter();
     let value = cookies.find(|(name, _)| name == cookie_name(ctx)).map(|(_, value)| value).unwrap_or_default();
@@ -172,7 +172,7 @@ struct CodeInput {
     code: FactorCode,
 }
 
-/// A code that is refused.
+/// A refused second step.
 struct RefusedCode {
     visit: Visit,
     carried: Carried,

@@ -29,14 +29,14 @@ pub(super) struct SignupView {
     pub(super) files: Vec<FileView>,
 }
 
-/// A file of a signup, or one that an import added.
+/// An attachment of a signup, or one that an import added.
 pub(super) struct FileView {
     pub(super) name: String,
     /// The kind and the size, such as `PDF, 184 kB`.
     pub(super) facts: String,
-    /// The page that shows the file.
+    /// The URL of the page that shows the file.
     pub(super) url: String,
-    /// The file itself, for a frame; `None` if browsers cannot show it.
+    /// The URL of the file itself, for a frame; `None` if browsers cannot show the file.
     pub(super) frame_url: Option<String>,
     pub(super) download_url: String,
 }

@@ -167,7 +167,8 @@ impl View<'_> {
         }
     }
 
-    /// Returns the word for a decision in the list, with the name of the user who made it, unless that user is the reader.
+    /// Returns the word for a decision in the list, with the name of the user who made it, unless that user is the
+    /// reader.
     fn decided(&self, decision: &QueueDecision) -> String {
         let what = self.word(decision);
         match &decision.by {
@@ -229,8 +230,8 @@ impl View<'_> {
         })
     }
 
-    /// Returns the sentence about a decision of another user. Returns `None` if the reader made the
-    /// decision, or no user did.
+    /// Returns the sentence about a decision of another user. Returns `None` if the reader made the decision,
+    /// or no user did.
     pub(super) fn meanwhile(&self, decision: &QueueDecision) -> Option<String> {
         let (id, name) = decision.by.as_ref()?;
         let when = self.when(decision.at).relative;

@@ -1,4 +1,5 @@
-//! `/app/me/second-factor`: shows the user's second factors, and removes them.
+//! `/app/me/second-factor`: shows the user's second factors. `/app/me/authenticator/remove` removes the authenticator
+//! app.
 
 use askama::Template;
 use hyper::Method;
@@ -42,7 +43,7 @@ struct FactorsPage {
 struct FactorRow {
     name: String,
     detail: String,
-    /// The page that replaces the factor, if there is one.
+    /// The URL of the page that replaces the factor, if there is one.
     replace_url: Option<&'static str>,
     /// The URL of the form that removes the factor; `None` for the only way to sign in.
     remove_url: Option<String>,

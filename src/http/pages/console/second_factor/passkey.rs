@@ -59,7 +59,7 @@ pub(super) fn routes() -> Vec<Route> {
     ]
 }
 
-/// A page to add a passkey.
+/// The page on which a user adds a passkey.
 struct NewPasskey {
     visit: Visit,
     next: Option<String>,

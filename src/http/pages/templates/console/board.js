@@ -1,6 +1,6 @@
-// The board of a role: keys that move from card to card, selection, and dragging. Every act except a hire is sent with
-// the board's form, so this module only decides which cards the form names. Without a selection, the form names the
-// current card.
+// The board of a role: keys that move from card to card, selection, and dragging. The buttons of the bar and a dropped
+// card send the board's form, so this module only decides which cards the form names. Without a selection, the form
+// names the current card. A card that is dropped on the hired candidates opens the page of the hire instead.
 
 const board = document.getElementById("board");
 const boardForm = document.getElementById("decide");
@@ -81,7 +81,7 @@ if (board) {
   }
   board.addEventListener("focusin", currentCard);
   board.addEventListener("change", showSelected);
-  /** The cards around the one with the focus, the next ones first. */
+  /** The ids of the cards around the one with the focus, the next ones first. */
   let around = [];
   document.addEventListener("swapping", () => {
     const card = cardOf(document.activeElement);
@@ -103,7 +103,7 @@ if (board) {
     if (only) return [only];
     return selected.length || !currentCard() ? selected : [current];
   };
-  /** The card that has the focus after the named cards have left. */
+  /** The card that gets the focus after the named cards have left. */
   const cardAfter = (named) => {
     const from = named.includes(current) ? current : named.at(-1);
     const cards = cardsOf(from.closest(".column"));

@@ -15,7 +15,7 @@ function sendWith(form, name, value) {
   button.remove();
 }
 
-/** How far to scroll if the pointer is at this position, near the start or the end of a box. */
+/** Returns the distance to scroll if the pointer is at this position, near the start or the end of a box. */
 function pull(position, start, end) {
   const near = Math.max(start + SCROLL_ZONE_PIXELS - position, 0) - Math.max(position - end + SCROLL_ZONE_PIXELS, 0);
   return -Math.max(-1, Math.min(1, near / SCROLL_ZONE_PIXELS)) * SCROLL_PIXELS_MAX;

@@ -16,5 +16,5 @@ function keepFocus() {
   target.focus({ preventScroll: true });
 }
 document.addEventListener("swapped", keepFocus);
-// A field with `autofocus` gets the focus later than this script runs.
+// The browser focuses a field with `autofocus` only after this script has run.
 if (!document.querySelector("[autofocus]")) keepFocus();

@@ -30,7 +30,7 @@ function labelOf(element) {
 
 const isCapital = (key) => key.length === 1 && key !== key.toLowerCase();
 
-/** How the keys look on the keyboard. Capital letters need the Shift key. */
+/** The signs of keys that keyboards do not label with the key's name. */
 const KEY_SIGNS = { ArrowDown: "↓", ArrowUp: "↑", ArrowRight: "→", ArrowLeft: "←", Escape: "Esc" };
 function keyNames(key) {
   return key.split(" ").map((one) => {

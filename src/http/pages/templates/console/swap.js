@@ -7,9 +7,9 @@
 //                              adds content before this element. If the element does not exist, `data-append` applies
 //   <template data-append="ID">
 //                              adds content at the end of this element
-//   <template data-say>        the message about the act, which screen readers also announce
-//   <template data-news>       the message about what others did
-//   <template data-dialog>     is shown as a dialog
+//   <template data-say>        shows the message about the act, which screen readers also announce
+//   <template data-news>       shows the message about acts of others
+//   <template data-dialog>     shows a dialog
 //   <template data-focus="ID"> moves the focus to this element
 //
 // An answer without templates is another page, which the browser opens.

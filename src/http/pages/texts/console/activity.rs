@@ -10,7 +10,7 @@ pub(in crate::http) struct ActivityTexts {
     /// The actor, if no user acted.
     pub(in crate::http) candidate: &'static str,
     pub(in crate::http) service: &'static str,
-    /// How a user acted.
+    /// The kind of credential with which a user acted.
     pub(in crate::http) in_browser: &'static str,
     pub(in crate::http) with_key: &'static str,
     /// The words for a step that no longer exists.
@@ -92,12 +92,12 @@ static LABELS: &[Label] = &[
     ("candidate.exported", ["Data exported", "Daten exportiert", "Données exportées", "Datos exportados"]),
     ("candidate.held", ["Legal hold placed", "Löschsperre gesetzt", "Suppression bloquée", "Borrado bloqueado"]),
     ("candidate.released", ["Legal hold released", "Löschsperre aufgehoben", "Blocage de la suppression levé", "Bloqueo del borrado levantado"]),
-    ("candidate.erasure_asked", ["Erasure asked for", "Löschung verlangt", "Suppression demandée", "Borrado solicitado"]),
+    ("candidate.erasure_asked", ["Erasure requested", "Löschung verlangt", "Suppression demandée", "Borrado solicitado"]),
     ("candidate.erased", ["Personal data erased", "Personenbezogene Daten gelöscht", "Données personnelles effacées", "Datos personales borrados"]),
     ("candidate_role.added", ["Added to the role", "Zur Stelle hinzugefügt", "Candidature ajoutée au poste", "Candidatura añadida al puesto"]),
     ("candidate_role.status_link_issued", ["New status link issued", "Neuer Statuslink ausgestellt", "Nouveau lien de suivi émis", "Nuevo enlace de estado emitido"]),
     ("candidate_role.signup_deleted", ["Form deleted on request", "Formular auf Wunsch gelöscht", "Formulaire supprimé sur demande", "Formulario eliminado a petición"]),
-    ("candidate_role.deletion_asked", ["Deletion asked for", "Löschung verlangt", "Suppression demandée", "Eliminación solicitada"]),
+    ("candidate_role.deletion_asked", ["Deletion requested", "Löschung verlangt", "Suppression demandée", "Eliminación solicitada"]),
     ("candidate_role.signed_up", ["Applied", "Beworben", "Candidature déposée", "Candidatura presentada"]),
     ("candidate_role.signed_up_again", ["Form sent again", "Formular noch einmal gesendet", "Formulaire envoyé de nouveau", "Formulario enviado de nuevo"]),
     ("candidate_role.withdrawn", ["Application withdrawn", "Bewerbung zurückgezogen", "Candidature retirée", "Candidatura retirada"]),

@@ -83,7 +83,7 @@ pub(in crate::http) static CANDIDATE: ByLanguage<CandidateTexts> = ByLanguage {
         step_statuses: ["open", "here now", "passed", "rejected", "skipped"],
         steps: "Steps",
         at: "at {step}",
-        wrote: "What they wrote",
+        wrote: "Message",
         wrote_nothing: "No message.",
         documents: "Files",
         download: "Download",

@@ -9,7 +9,7 @@ pub(in crate::http) struct CloseOutTexts {
     /// The link to the page.
     pub(in crate::http) link: &'static str,
     pub(in crate::http) still_here: Counted,
-    /// The same in a list.
+    /// The same notice in a list.
     pub(in crate::http) still_here_short: Counted,
     pub(in crate::http) filled: &'static str,
     pub(in crate::http) closed: &'static str,
@@ -51,7 +51,7 @@ pub(in crate::http) static CLOSE_OUT: ByLanguage<CloseOutTexts> = ByLanguage {
         not_ended: "The role is neither filled nor closed, so it cannot be closed out. Fill or close it first.",
         shows_first: "This page shows the first {shown} of {total}. The others follow.",
         people: "Candidates",
-        sees: "What the candidates see",
+        sees: "Effect on the status pages",
         sees_now: "Their status pages show the rejection at once.",
         sees_from: "Their status pages show the rejection from {time}.",
         sees_never: "Their status pages never show a rejection. Please tell them yourself.",

@@ -1,4 +1,4 @@
-//! The texts of the forms with which staff decide about an application.
+//! The texts of the forms with which staff decide on an application.
 
 use super::ByLanguage;
 

@@ -36,7 +36,7 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
         new_password: "Choose a password",
         password_hint: "At least {min} characters. Several unrelated words are good.",
         set_button: "Set the password and sign in",
-        demo: "This is a sample company with invented people. Try whatever you like.",
+        demo: "This is a sample company with invented people. Try anything you like.",
         demo_button: "Open the console",
         gone: "This link no longer works",
         gone_more: "A sign-in link works once, and only for a limited time. If you have a password, sign in with it. Otherwise, ask an admin of your organization for a new link.",

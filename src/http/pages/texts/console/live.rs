@@ -1,13 +1,13 @@
-//! The texts of pages that show the changes that others make while the page is open.
+//! The texts of open pages that show the changes of others.
 
 use super::ByLanguage;
 
 pub(in crate::http) struct LiveTexts {
-    /// What somebody did: `{who}`, the candidate's `{name}`, the `{step}`.
+    /// An act of a user: `{who}`, the candidate's `{name}`, the `{step}`.
     pub(in crate::http) moved: &'static str,
     pub(in crate::http) rejected: &'static str,
     pub(in crate::http) hired: &'static str,
-    /// What a candidate did: `{name}`.
+    /// An act of a candidate: `{name}`.
     pub(in crate::http) applied: &'static str,
     pub(in crate::http) withdrew: &'static str,
     pub(in crate::http) erased: &'static str,

@@ -16,9 +16,9 @@ pub(in crate::http) struct MeTexts {
     pub(in crate::http) wrong_password: &'static str,
     pub(in crate::http) sessions: &'static str,
     pub(in crate::http) this_session: &'static str,
-    /// The name of a browser that sends none.
+    /// The name for a browser that sends no name.
     pub(in crate::http) unknown_browser: &'static str,
-    /// When a session began and was last used: `{since}` and `{seen}`.
+    /// The times at which a session began and was last used: `{since}` and `{seen}`.
     pub(in crate::http) session_times: &'static str,
     pub(in crate::http) end_session: &'static str,
     pub(in crate::http) end_others: &'static str,

@@ -34,7 +34,7 @@ pub(in crate::http) struct MembershipTexts {
     pub(in crate::http) disabled: &'static str,
     /// The words in place of the last visit of a person who has never signed in.
     pub(in crate::http) never: &'static str,
-    /// Whether a person has a second factor.
+    /// The answers to the question whether a person has a second factor.
     pub(in crate::http) has_factor: &'static str,
     pub(in crate::http) no_factor: &'static str,
     /// The summary of the forms of a member.
