@@ -156,7 +156,7 @@ type Permits = (OwnedSemaphorePermit, CountedConnection);
 struct Acceptor {
     service: Arc<Service>,
     graceful: GracefulShutdown,
-    /// Becomes true when connections that have not completed their TLS handshake are to end.
+    /// Becomes true when connections that have not completed their TLS handshake must end.
     handshakes_over: watch::Sender<bool>,
     permits: Arc<Semaphore>,
     clients: Arc<ConnectionLimit>,

@@ -156,7 +156,7 @@ pub(super) static TEXTS: Texts = Texts {
         links: "Links",
         links_hint: "Ein Profil oder Arbeitsproben. Eine Adresse pro Zeile, höchstens 5, jeweils mit https:// am Anfang.",
         note: "Was möchten Sie uns sagen?",
-        note_hint: "Höchstens 5000 Zeichen.",
+        note_hint: "Höchstens 5.000 Zeichen.",
         cv: "Lebenslauf",
         cv_hint: "PDF, Word (DOCX), OpenDocument (ODT) oder reiner Text (TXT), höchstens 10 MB.",
         cv_uploaded: "{file} ist schon hochgeladen. Wählen Sie nur dann eine Datei aus, wenn Sie sie ersetzen möchten.",

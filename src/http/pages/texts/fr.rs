@@ -156,7 +156,7 @@ pub(super) static TEXTS: Texts = Texts {
         links: "Liens",
         links_hint: "Un profil ou quelques-uns de vos travaux. Une adresse par ligne, 5 au plus, chacune commençant par https://.",
         note: "Que souhaitez-vous nous dire\u{a0}?",
-        note_hint: "5000 caractères au plus.",
+        note_hint: "5\u{202f}000 caractères au plus.",
         cv: "CV",
         cv_hint: "PDF, Word (DOCX), OpenDocument (ODT) ou texte brut (TXT), 10 Mo au plus.",
         cv_uploaded: "{file} est déjà téléversé. Ne choisissez un fichier que si vous souhaitez le remplacer.",

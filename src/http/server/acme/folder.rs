@@ -1,4 +1,4 @@
-//! The folder `FILE.acme` beside the database: the account, the certificate with its key, and the state of orders.
+//! The folder `FILE.acme` next to the database: the account, the certificate with its key, and the state of orders.
 //!
 //! Each file is written under another name and renamed, so a process that is killed leaves the old or the new file. The
 //! certificate and its key are one file, so they always belong together. The lock of the database file protects the
@@ -18,8 +18,8 @@ const STATE: &str = "state.json";
 /// The maximum size of a file: a hundred times as much as a chain of four certificates needs.
 const FILE_BYTES_MAX: u64 = 1_024 * 1_024;
 
-/// The space that is reserved before an order: more than a key and a chain of four certificates need. A full disk is
-/// therefore noticed before the authority issues a certificate.
+/// The space that is reserved before an order: more than a key and a chain of four certificates need. The service
+/// therefore detects a full disk before the authority issues a certificate.
 const CERTIFICATE_BYTES: usize = 32 * 1_024;
 
 /// The permissions of the group and of others.

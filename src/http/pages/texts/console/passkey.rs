@@ -1,4 +1,4 @@
-//! The texts about passkeys: to add one, to sign in with one, and to confirm an act with one.
+//! The texts about adding a passkey, signing in with one, and confirming an act with one.
 
 use super::ByLanguage;
 
@@ -33,7 +33,7 @@ pub(in crate::http) struct PasskeyTexts {
     pub(in crate::http) add: &'static str,
     /// The kind of factor in the list of factors: `{name}`.
     pub(in crate::http) row: &'static str,
-    /// When the passkey was added and last used: `{date}`, `{used}`.
+    /// The times at which the passkey was added and last used: `{date}`, `{used}`.
     pub(in crate::http) added_used: &'static str,
     pub(in crate::http) added_unused: &'static str,
     /// The messages after each act.
@@ -47,7 +47,7 @@ pub(in crate::http) static PASSKEY: ByLanguage<PasskeyTexts> = ByLanguage {
         sign_in_hint: "With a passkey you need neither your password nor a code.",
         confirm: "Confirm with a passkey",
         join: "Use a passkey instead of a password",
-        join_hint: "Your phone, computer, security key or password manager keeps the passkey. You sign in with your fingerprint, your face or a PIN.",
+        join_hint: "Your phone, computer, security key or password manager stores the passkey. You sign in with your fingerprint, your face or a PIN.",
         unavailable: "Passkeys work only over HTTPS, at the address under which this service is installed, and in a browser with JavaScript that supports them.",
         use_app: "Please use an authenticator app instead.",
         cancelled: "No passkey was used. Please try again, or choose another way.",
@@ -60,7 +60,7 @@ pub(in crate::http) static PASSKEY: ByLanguage<PasskeyTexts> = ByLanguage {
         exists: "This passkey is already registered.",
         too_many: "An account has at most 20 passkeys. Please remove one that you no longer use.",
         add_title: "Add a passkey",
-        add_lead: "Your phone, computer, security key or password manager keeps the passkey. You then sign in with your fingerprint, your face or a PIN, and need neither your password nor a code.",
+        add_lead: "Your phone, computer, security key or password manager stores the passkey. You then sign in with your fingerprint, your face or a PIN, and need neither your password nor a code.",
         name: "Name of the passkey",
         name_hint: "Choose a name that you will recognize in your list, for example “Work laptop”.",
         add: "Add the passkey",

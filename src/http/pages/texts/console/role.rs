@@ -56,7 +56,7 @@ pub(in crate::http) struct RoleTexts {
     pub(in crate::http) not_possible: &'static str,
     /// The heading of the comparison.
     pub(in crate::http) conflict: &'static str,
-    /// The user who saved the role, and when: `{name}`, `{when}`.
+    /// The user who saved the role, and the time: `{name}`, `{when}`.
     pub(in crate::http) conflict_by: &'static str,
     pub(in crate::http) conflict_program: &'static str,
     pub(in crate::http) field: &'static str,

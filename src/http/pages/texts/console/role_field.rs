@@ -85,7 +85,7 @@ pub(in crate::http) static ROLE_FIELD: ByLanguage<RoleFieldTexts> = ByLanguage {
         no_salary: "Pay transparency: this role has no salary. Enter one before candidates see the role.",
         hidden_salary: "Pay transparency: the career page hides salaries. A platform admin can change that.",
         positions: "Positions",
-        positions_hint: "How many people you want to hire",
+        positions_hint: "The number of people you want to hire",
         positions_error: "Enter a whole number from 1 to 10,000.",
         positions_hired: "Hires for this role so far: {count}. The role cannot have fewer positions.",
         closes_on: "Closing date",

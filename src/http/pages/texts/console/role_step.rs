@@ -53,7 +53,7 @@ pub(in crate::http) struct RoleStepTexts {
     /// The messages after each act.
     pub(in crate::http) done_created: &'static str,
     pub(in crate::http) done_added: &'static str,
-    /// After the default pipeline was added.
+    /// The message after the default pipeline was added.
     pub(in crate::http) done_default: &'static str,
     pub(in crate::http) done_changed: &'static str,
     pub(in crate::http) done_moved: &'static str,

@@ -12,12 +12,12 @@ pub(in crate::http) struct SecondFactorTexts {
     pub(in crate::http) app: &'static str,
     /// The number of the user's passkeys, on the account page.
     pub(in crate::http) passkeys: Counted,
-    /// Since when the user has an app: `{date}`.
+    /// The day on which the user set up the app: `{date}`.
     pub(in crate::http) app_since: &'static str,
     pub(in crate::http) set_up: &'static str,
     pub(in crate::http) replace: &'static str,
     pub(in crate::http) remove: &'static str,
-    /// Why the last factor cannot be removed.
+    /// The reason why the last factor cannot be removed.
     pub(in crate::http) last: &'static str,
     pub(in crate::http) set_up_title: &'static str,
     pub(in crate::http) install: &'static str,

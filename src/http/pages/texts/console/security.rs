@@ -6,7 +6,7 @@ use crate::http::pages::texts::Counted;
 pub(in crate::http) struct SecurityTexts {
     pub(in crate::http) title: &'static str,
     pub(in crate::http) lead: &'static str,
-    /// Who must have a second factor.
+    /// The members who must have a second factor.
     pub(in crate::http) required: &'static str,
     pub(in crate::http) not_required: &'static str,
     /// The number of members without a second factor.
@@ -14,7 +14,7 @@ pub(in crate::http) struct SecurityTexts {
     pub(in crate::http) none_missing: &'static str,
     /// The number of members without a second factor whom the list does not name.
     pub(in crate::http) more: Counted,
-    /// The buttons, and what each does.
+    /// The buttons, and the effect of each.
     pub(in crate::http) require: &'static str,
     pub(in crate::http) require_effect: &'static str,
     pub(in crate::http) release: &'static str,

@@ -31,7 +31,7 @@ pub(in crate::http) static SIGN_IN: ByLanguage<SignInTexts> = ByLanguage {
         button: "Sign in",
         help: "Have you forgotten your password, or never had one? Ask an admin of your organization for a sign-in link.",
         ended: "Please sign in to continue.",
-        ended_with_form: "Your session had ended, so your form was not processed. Sign in to continue. What you typed is not lost.",
+        ended_with_form: "Your session had ended, so your form was not processed. Sign in to continue. Your input is not lost.",
         wrong: "The address or the password is wrong.",
         throttled: "Too many attempts. Please wait {seconds} seconds, then try again.",
         resume: "You are signed in again",
