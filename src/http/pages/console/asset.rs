@@ -27,7 +27,7 @@ const MODULES: &[&str] = &[
     include_str!("../templates/console/live.js"),
     include_str!("../templates/console/copy.js"),
     include_str!("../templates/console/passkey.js"),
-    // Last, because `focus.js` sets the focus after a swap only if no other module has set it.
+    // This module is last, because it sets the focus after a swap only if no other module has set it.
     include_str!("../templates/console/focus.js"),
 ];
 

@@ -31,7 +31,7 @@ use crate::store::{self, Error, Tx};
 /// The maximum number of open roles of an organization in the inbox, newest first. The list of roles shows all of them.
 const ROLES_MAX: usize = 100;
 
-/// The maximum number of an organization's applications in the inbox that have come back. The page
+/// The maximum number of applications per organization that the inbox lists as having come back. The page
 /// `/app/{orgSlug}/later` shows all of them.
 const CAME_BACK_MAX: usize = 20;
 

@@ -131,7 +131,7 @@ fn typed_fields(sent: &Form) -> SubmittedSignup {
 }
 
 /// Verifies the signature and age of the form, checks the trap field, and sets the form's error. Signs a new form if
-/// the signature is invalid or the form is too old. A form that was sent too soon keeps its signature, because it
+/// the signature is invalid or the form is too old. A form that was sent too soon retains its signature, because it
 /// becomes valid a moment later.
 fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut FilledForm) -> Option<SignedForm> {
     let text = sent.texts(SIGNATURE_FIELD).next().unwrap_or_default();
@@ -208,7 +208,7 @@ pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, submission: &Submission) -> Result<Rep
         return Ok(accepted(&role));
     }
     if store::status_page::is_spent(tx, &input.digest)? {
-        // The form's application was deleted or has a new link. The page of the spent link explains that.
+        // The form's application was deleted or has a new link. The page of the spent link explains both cases.
         return Ok(Reply::see_other(&format!("/status/{status_token}")));
     }
     let invitation = match visit.invitation(ctx, tx)? {

@@ -18,7 +18,7 @@ pub(super) struct SignupVisit {
     pub(super) token: String,
     /// The path as requested, for links back to the form.
     pub(super) path: String,
-    /// Role ids and status page tokens from the cookies. Anybody can forge them.
+    /// Role ids and status page tokens from the cookies. Anybody can forge the cookies.
     pub(super) applied: Vec<(String, String)>,
     /// Whether the visitor asks for a form even if this browser has already been used to apply, for example to apply
     /// for somebody else.

@@ -196,7 +196,7 @@ fn decide<I>(
     }
 }
 
-/// Saves a decision, and redirects the browser to the page that shows the message about it.
+/// Saves a decision, and redirects the browser to the page that shows the message about the decision.
 #[expect(clippy::too_many_arguments, reason = "a decision, its context and its page")]
 pub(super) fn save(
     ctx: &Ctx,

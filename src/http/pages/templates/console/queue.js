@@ -1,5 +1,5 @@
 // The review queue: fetches the next two candidates in advance, and shows them without loading a page. Files are not
-// fetched in advance: a file that nobody has looked at must not be recorded as opened.
+// fetched in advance: a file that nobody has viewed must not be recorded as opened.
 
 const AHEAD = 2;
 const fetched = new Map();

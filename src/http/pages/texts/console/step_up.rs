@@ -11,7 +11,7 @@ pub(in crate::http) struct StepUpTexts {
     pub(in crate::http) enter: &'static str,
     pub(in crate::http) code: &'static str,
     pub(in crate::http) recovery_hint: &'static str,
-    /// For users without an authenticator app.
+    /// The label and the hint for users without an authenticator app.
     pub(in crate::http) recovery_code: &'static str,
     pub(in crate::http) recovery_only: &'static str,
     pub(in crate::http) password: &'static str,
