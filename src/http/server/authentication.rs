@@ -109,7 +109,7 @@ pub(in crate::http) fn verify(tx: &Tx<'_>, credential: &Credential) -> Result<Pr
 }
 
 /// Returns the digest of the request's session cookie. Over https, reads only the cookie whose name has the prefix,
-/// because another host could set a cookie whose name has none.
+/// because another host could set a cookie without the prefix.
 pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> {
     cookie_value(ctx, request).map(|value| cookie_digest(&value))
 }

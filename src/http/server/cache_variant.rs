@@ -35,8 +35,8 @@ pub(super) enum CacheVariant {
 
 /// Returns the variant that a request selects among responses that depend on `parameters` and the language. The variant
 /// is the same whether the query or the browser chose the language. Returns `None` for a query whose response is not
-/// cached, because the query is too long, has a value for an unknown parameter, or repeats a parameter. A parameter
-/// without effect is treated as absent.
+/// cached, because the query is too long, has a value for an unknown parameter, or repeats a known parameter. A
+/// parameter without effect is treated as absent.
 pub(super) fn choose(parameters: &[CacheParameter], query: &str, fields: &HeaderMap) -> Option<CacheVariant> {
     if query.is_empty() {
         return Some(CacheVariant::ByLanguage(Language::negotiate(None, fields)));

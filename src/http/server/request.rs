@@ -100,8 +100,8 @@ impl Request {
         self.body.as_deref().unwrap_or_default()
     }
 
-    /// Returns the form, or `None` if the body is not a form. On a route that accepts only forms, the result is never
-    /// `None`.
+    /// Returns the form, or `None` if the body is not a form or was not read. In a handler of a route that accepts only
+    /// forms, the result is never `None`.
     pub(in crate::http) fn form(&self) -> Option<&Form> {
         self.form.as_ref()
     }

@@ -1,5 +1,5 @@
-//! The listeners beside the service's own: `/metrics`, and redirects from plain HTTP to https. They read no request
-//! body and need no credential.
+//! The listeners in addition to the service's own: `/metrics`, and redirects from plain HTTP to https. They read no
+//! request body and need no credential.
 
 use std::convert::Infallible;
 use std::sync::Arc;

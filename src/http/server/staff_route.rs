@@ -42,13 +42,13 @@ impl Route {
         Self { carries_form: true, ..self }
     }
 
-    /// Admits users who lack the second factor that they must have: for the pages on which they set one up.
+    /// Admits users who lack the second factor that they must have. The pages on which they set one up need this.
     pub(in crate::http) fn before_second_factor(mut self) -> Self {
         self.requires_second_factor = false;
         self
     }
 
-    /// Does not count requests as uses of their session: for requests that an open page repeats by itself.
+    /// Does not count requests as uses of their session, because an open page repeats these requests by itself.
     pub(in crate::http) fn without_use_of_session(mut self) -> Self {
         self.uses_session = false;
         self

@@ -1,4 +1,4 @@
-//! The part of the state of orders that requests see: the answers to challenges, and the number of failures.
+//! The state of orders that requests and metrics read: the answers to challenges, and the number of failures.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,7 +10,7 @@ const CHALLENGE_PATH: &str = "/.well-known/acme-challenge/";
 
 #[derive(Default)]
 pub(in crate::http) struct Orders {
-    /// The answers to the challenges of the order in progress, by token. An order for one name has one.
+    /// The answers to the challenges of the order in progress, by token. An order for one name has one challenge.
     challenges: Mutex<Vec<(String, String)>>,
     failures: AtomicU32,
 }

@@ -1,5 +1,5 @@
 //! The state of orders in JSON: the attempts, the name and the authority that they were for, and the last failure. The
-//! state survives restarts, so that a restart causes no attempt.
+//! state survives restarts, so that a restart causes no extra attempt.
 
 use std::time::Duration;
 

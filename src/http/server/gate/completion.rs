@@ -1,5 +1,5 @@
-//! Completes replies with the header fields that depend on how the request was handled. Builds the responses to
-//! requests whose task panicked, and for connections from which no request was read.
+//! Completes replies with the header fields that depend on how the request was handled. Builds the responses for
+//! requests whose task panicked and for connections from which no request was read.
 
 use std::time::Instant;
 

@@ -2,9 +2,9 @@
 //!
 //! One transaction looks for a stored response, acts if there is none, and stores the new response unless it is a
 //! refusal that is not storable ([`idempotency_key::is_storable`]). If the same request arrives several times at once
-//! with the same key, the first one acts, and the others get its stored response. If the transaction fails, no response
-//! is stored. A repeat needs the same authority as the first request: a valid credential, the scope, and the
-//! organization role (or platform role) that the resource in the path requires.
+//! with the same key, the first one acts, and the others get its stored response, if it has one. If the transaction
+//! fails, no response is stored. A repeat needs the same authority as the first request: a valid credential, the scope,
+//! and the organization role (or platform role) that the resource in the path requires.
 
 use std::fmt::Write as _;
 

@@ -94,7 +94,7 @@ impl Follower {
                 is_new.then_some(line)
             }
             Err(why) => {
-                let line = format!("the new certificate is not used, and the one before it stays: {why}");
+                let line = format!("the new certificate is not used, and the previous one stays in use: {why}");
                 let is_new = self.refused.as_ref() != Some(&why);
                 self.refused = Some(why);
                 is_new.then_some(line)
@@ -186,7 +186,7 @@ mod tests {
         let used = in_use(&fixture);
         write(&fixture.dir, "key", &pair().1);
         let lines = fixture.follower.check(at("2026-06-01"), true);
-        assert!(lines.len() == 1 && lines[0].contains("the one before it stays: the key "), "{lines:?}");
+        assert!(lines.len() == 1 && lines[0].contains("the previous one stays in use: the key "), "{lines:?}");
         assert_eq!((fixture.check("2026-06-01"), fixture.check("2026-06-01")), (vec![], vec![]));
         let warning = "the new certificate cannot be used; the log shows the reason";
         assert_eq!(fixture.warning("2026-06-01"), Some(warning));
