@@ -85,7 +85,7 @@ pub struct ImportPlan {
 pub struct PlannedAttachment {
     /// The id, which is the same in every import of the file.
     pub id: AttachmentId,
-    /// The application.
+    /// The application to which the file will belong.
     pub application: ApplicationId,
     /// The path in the folder of the export, with `/` between its parts.
     pub path: String,
@@ -103,8 +103,8 @@ impl Addition {
 /// Writes an addition: candidates, roles, applications, seats and the organization's counts.
 ///
 /// # Errors
-/// A refusal if an affected record has changed since the import was planned, so that the plan is no longer valid; or a
-/// SQLite error. In both cases, roll back the transaction.
+/// A refusal if an affected record has changed since the import was planned, and the plan is therefore no longer valid;
+/// or a SQLite error. In both cases, roll back the transaction.
 pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     let counts = add_without_applications(tx, addition)?;
     let organization = &addition.organization;

@@ -104,7 +104,7 @@ impl Findings {
         }
     }
 
-    /// Returns true if the document has no errors.
+    /// Returns whether the document has no errors.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

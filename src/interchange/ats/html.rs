@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn emphasis_stands_directly_beside_its_text() {
+    fn emphasis_markers_touch_the_emphasized_text() {
         assert_converted(&[
             ("a<b> b </b>c", "a **b** c"),
             ("<b> </b>a<i></i>", "a"),

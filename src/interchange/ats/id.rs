@@ -48,7 +48,7 @@ impl System {
         derived(&format!("{}_application_{}_{order}", self.prefix, source(application)))
     }
 
-    /// Returns the id of a file of an application. `file` is the id of the file or its path in the export.
+    /// Returns the id of a file of an application. `file` is the id of the file, or its path in the folder `files`.
     pub(super) fn attachment_id(&self, application: &ApplicationId, file: &str) -> AttachmentId {
         derived(&format!("{}_file_{}", self.prefix, digest(&[application.as_str(), file])))
     }

@@ -1,5 +1,5 @@
 //! Imports exports of applicant tracking systems (ATS). This module contains the code that all systems share. Each
-//! system has a module of its own beside this one, with a [`System`] and functions that read its items.
+//! system has its own sibling module, with a [`System`] and functions that read its items.
 //!
 //! `reader` splits JSON files into items, and `item` reads the members of one item. `model` contains the items in the
 //! form that all systems share, and `export` collects them. `plan` combines the items and compares them with the

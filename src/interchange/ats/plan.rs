@@ -113,7 +113,7 @@ struct Planner<'t> {
     system: &'static System,
     /// The export without the items that the planner has taken.
     export: Export,
-    /// The people whose items have no faults, by id; `None` for a person that this planner has refused.
+    /// The people whose items have no faults, by id; `None` for a person whom this planner has refused.
     people: HashMap<String, Option<Person>>,
     /// The index in `roles` of each job; `None` for a job that this planner has refused.
     jobs: HashMap<String, Option<usize>>,
@@ -238,7 +238,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Returns true if a person has applied to a role, in the file or in this export.
+    /// Returns whether a person has applied to a role, in the file or in this export.
     fn has_applied(&self, person: usize, role: usize) -> Result<bool, Error> {
         if self.applied.contains(&(person, role)) {
             return Ok(true);
@@ -353,7 +353,7 @@ impl Planner<'_> {
             return None;
         }
         let Some(stage) = &application.stage else { return Some(0) };
-        // A hired candidate is at the last step, regardless of the stage in the system; the index is not used.
+        // A hired candidate is at the last step, regardless of the stage in the system, so the index is not used.
         if application.status == Status::Hired {
             return Some(0);
         }

@@ -100,7 +100,7 @@ pub(super) fn application(export: &mut Export, item: &mut Item) {
 /// Reads an archive reason. Lever does not show which side ended an application.
 pub(super) fn archive_reason(export: &mut Export, item: &mut Item) {
     let name = item.text("text", OUTCOME_CHARACTERS_MAX);
-    // Older responses have no types. In every account, the reason of hires is named "Hired".
+    // Older responses have no types. In every account, the reason for a hire is named "Hired".
     let is_hire = match item.get("type").and_then(Value::as_str) {
         Some(word) => word == "hired",
         None => name.as_deref() == Some("Hired"),

@@ -1,6 +1,6 @@
 //! Imports saved responses from Workable's API (v3), namely those of `GET /jobs`, `GET /candidates` and `GET /stages`.
-//! A candidate of Workable belongs to one job, so it becomes a candidate and an application. The responses for a single
-//! candidate or job have more members. Items from these responses can be in the same arrays.
+//! A candidate of Workable belongs to at most one job, so it becomes a candidate and at most one application. The
+//! responses for a single candidate or job have more members. Items from these responses can be in the same arrays.
 //!
 //! The members follow Workable's API reference.
 
