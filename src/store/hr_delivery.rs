@@ -180,8 +180,8 @@ pub fn of_candidate(
     tx.all(&sql, (organization.as_str(), candidate.as_str()), delivery)
 }
 
-/// Counts the deliveries that have not arrived, except pings, and the decisions that wait for their message to be
-/// created.
+/// Counts the deliveries that have not arrived, except pings, and the decisions whose delivery has not been created
+/// yet.
 pub fn owed(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT (SELECT count(*) FROM hr_deliveries WHERE state = 'pending' AND type <> 'ping')
                  + (SELECT count(*) FROM hr_deliveries WHERE state = 'failed' AND type <> 'ping')";

@@ -101,7 +101,7 @@ pub(super) fn find_by_digest(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<St
     })
 }
 
-/// Returns whether the key with this digest has expired but its expiry is not recorded yet.
+/// Returns whether the key with this digest has expired and its expiry is not recorded yet.
 pub fn has_unrecorded_expiry(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys
@@ -109,7 +109,7 @@ pub fn has_unrecorded_expiry(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Err
     tx.exists(sql, (digest.as_slice(), tx.now.micros()))
 }
 
-/// Returns whether any key has expired but its expiry is not recorded yet.
+/// Returns whether the file has an expired key whose expiry is not recorded yet.
 pub(crate) fn any_has_unrecorded_expiry(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys

@@ -287,7 +287,7 @@ pub fn has_applied(
     Ok(to_role(tx, organization, candidate, role)?.is_some())
 }
 
-/// Finds the application of the organization's candidate to the role.
+/// Finds the id of the application of the organization's candidate to the role.
 pub fn to_role(
     tx: &Tx<'_>,
     organization: &OrganizationId,

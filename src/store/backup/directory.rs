@@ -13,7 +13,7 @@ use crate::db::path::{beside, sync_name};
 use crate::domain::backup;
 use crate::domain::timestamp::Timestamp;
 
-/// The files beside a backup, in the order in which they are deleted. The manifest is last, so that the remains of a
+/// The files next to a backup, in the order in which they are deleted. The manifest is last, so that the remains of a
 /// killed deletion are recognized.
 const COMPANIONS: [&str; 2] = [".erased", MANIFEST];
 const MANIFEST: &str = ".manifest";

@@ -1,4 +1,4 @@
-//! The manifest of a backup: a JSON document beside it. `appliance backup` writes the facts that a person needs. The
+//! The manifest of a backup: a JSON file next to it. `appliance backup` writes the facts that a person needs. The
 //! manifest of a scheduled backup also shows that the service made and checked the backup. A backup without this proof
 //! does not count as a scheduled backup, and the service never deletes it.
 

@@ -166,7 +166,7 @@ pub(super) struct Parts {
     pub(super) backups: Arc<Backups>,
 }
 
-/// Returns the step of the job that makes backups. A step makes one backup if it is due. Failures do not make the
+/// Returns the step of the job that makes backups. A step makes one backup if one is due. Failures do not make the
 /// service unready, so the step reports no outcome to health.
 pub(super) fn job_step(parts: Parts) -> Step {
     let mut job = Job { parts, next: Duration::ZERO, is_created: false };

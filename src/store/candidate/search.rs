@@ -23,9 +23,9 @@ pub struct Filter {
     pub words_of_name: Vec<String>,
     /// The whole address.
     pub email: Option<Email>,
-    /// A role that the candidate has applied for.
+    /// A role to which the candidate has applied.
     pub role_id: Option<RoleId>,
-    /// The status of the application for that role or, without a role, of any application.
+    /// The status of the application to that role or, without a role, of any application.
     pub status: Option<ApplicationStatus>,
 }
 

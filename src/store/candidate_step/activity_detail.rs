@@ -13,8 +13,8 @@ use crate::domain::role::Seats;
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::store::activity;
 
-/// Returns the detail of a decision as JSON: the application, the role, the hire and the changed steps, each before and
-/// after the decision, and the remark.
+/// Returns the detail of a decision as JSON: the application, the role, the hire, the changed steps and the later mark,
+/// each before and after the decision, and the remark.
 pub(super) fn detail_of(facts: &StepFacts, decision: &Decision) -> Result<String, Error> {
     // The steps that the decision changes, in their state before the decision.
     let is_changed = |step: &&CandidateStep| decision.steps.iter().any(|after| after.id == step.id);

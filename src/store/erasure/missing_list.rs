@@ -1,5 +1,5 @@
-//! A file that records erasures but has no erasure list next to it, such as a backup that was restored without its
-//! list.
+//! Writes the erasure list of a file that records erasures but has no list next to it, such as a backup that was
+//! restored without its list.
 
 use std::path::Path;
 

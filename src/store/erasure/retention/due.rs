@@ -191,7 +191,8 @@ pub(super) fn count(tx: &Tx<'_>) -> Result<i64, Error> {
     Ok(tx.value("SELECT count(*) FROM retention_due", [])?.unwrap_or(0))
 }
 
-/// Returns the numbers of the next candidates, after the number `after`, who became due before `today`.
+/// Returns the numbers of the next candidates, after the number `after`, who became due before `today`. Leaves out
+/// candidates whose erasure is not confirmed, unless `with_unconfirmed` is set.
 pub(super) fn due_before(
     tx: &Tx<'_>,
     organization: &OrganizationId,
