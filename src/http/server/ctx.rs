@@ -133,8 +133,8 @@ const CLIENT_HASHES_WAITING_MAX: usize = 16;
 /// career fair.
 pub const UPLOADS_MAX: usize = 128;
 
-/// The maximum number of multipart forms that arrive from one client address at the same time: enough for an office or
-/// a classroom, and so few that one slow sender leaves permits for others.
+/// The maximum number of multipart forms that arrive from one client address at the same time. It is enough for an
+/// office or a classroom, and it leaves permits for others.
 pub const CLIENT_UPLOADS_MAX: usize = 16;
 
 /// The maximum number of multipart forms whose files are discarded and that arrive at the same time, in total and from

@@ -1,5 +1,5 @@
-//! Token buckets by client network, for requests that strangers may send often. They live in memory; after a restart,
-//! all are full.
+//! Token buckets by client network, for requests that strangers may send often. The buckets live in memory; after a
+//! restart, all are full.
 
 use std::collections::HashMap;
 use std::net::IpAddr;

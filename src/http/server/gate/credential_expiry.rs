@@ -1,5 +1,5 @@
-//! Records the end of expired credentials: of a key that was refused because it had expired, and of a session that was
-//! refused for its age or its idle time. The service then refuses the credential even after the clock was set back.
+//! Records the end of a refused credential: an API key that has expired, or a session that has exceeded its maximum age
+//! or idle time. The service then refuses the credential even after the clock is set back.
 
 use super::job::run_job;
 use crate::http::server::authentication::{Presented, presented};
