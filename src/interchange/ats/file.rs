@@ -1,8 +1,8 @@
 //! Assigns the files in the folder of an export to applications.
 //!
-//! A file belongs to an application if the export names the path of the file, or if the path in the folder `files`
-//! begins with the id of the application, of the candidate or of the file: `files/ID.pdf`, `files/ID-name.pdf` or
-//! `files/ID/name.pdf`. This module reads no file.
+//! A file belongs to an application if the export names the path of the file. A file in the folder `files` also belongs
+//! to an application if its path there begins with the id of the application, of the candidate or of the file:
+//! `files/ID.pdf`, `files/ID-name.pdf` or `files/ID/name.pdf`. This module reads no file.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -1,7 +1,7 @@
 //! Splits a SQL dump of MySQL into the rows of its `INSERT` statements. The parser is written by hand, because the only
 //! statements of a dump that matter are `CREATE TABLE`, for the names of the columns, and `INSERT`.
 //!
-//! The parser does not interpret the values. It skips all other statements.
+//! The parser does not interpret the values. It skips all statements except `CREATE TABLE` and `INSERT`.
 
 use std::collections::HashMap;
 use std::rc::Rc;
