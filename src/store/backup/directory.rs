@@ -138,8 +138,8 @@ impl Directory {
         Ok(aside)
     }
 
-    /// Removes the remains of backups and deletions that were killed midway. These are partial files under the names of
-    /// scheduled backups, and the companions of scheduled backups that do not exist but still have a manifest.
+    /// Removes the remains of backups and deletions that were killed midway. The remains are partial files under the
+    /// names of scheduled backups, and the companions of a missing scheduled backup whose manifest still exists.
     pub(super) fn remove_remains(&self) -> Result<()> {
         let names = self.names()?;
         let is_ours = |name: &str| backup::parse_name(&self.stem, name).is_some();

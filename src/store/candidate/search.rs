@@ -161,7 +161,7 @@ impl<'a> Search<'a> {
         self.search_all()
     }
 
-    /// Returns whether the newest block that has not been searched has so many rows of the source that checking each
+    /// Returns whether the newest block that has not been searched has many rows of the source. If so, checking each
     /// candidate of another source costs less than reading the block.
     fn is_dense(&self, source: &mut NumberSource) -> Result<bool, Error> {
         let block = word_index::block(self.at_most) * word_index::BLOCK_CANDIDATES;
