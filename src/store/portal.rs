@@ -45,7 +45,8 @@ pub fn organization(tx: &Tx<'_>, slug: &Slug) -> Result<Option<PortalOrganizatio
     tx.one(&sql, [slug.key()], portal_organization)
 }
 
-/// Returns an organization as its portal would show it, even if the portal is disabled. Only staff may see it.
+/// Returns an organization as its portal would show it, even if the portal is disabled. Only staff may see this
+/// preview.
 pub fn in_preview(tx: &Tx<'_>, id: &OrganizationId) -> Result<Option<PortalOrganization>, Error> {
     let sql = format!(
         "{SELECT}

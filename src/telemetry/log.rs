@@ -78,7 +78,7 @@ impl Log {
         }
     }
 
-    /// Waits until the lines so far are written, but no longer than [`FLUSH_TIMEOUT`], because the reader of standard
+    /// Waits until all earlier lines are written, but no longer than [`FLUSH_TIMEOUT`], because the reader of standard
     /// error might be stuck.
     pub(super) fn flush(&self) {
         let mut lines = self.waiting.lock();
@@ -117,8 +117,8 @@ impl Waiting {
     }
 }
 
-/// Waits until the lines so far are written, but no longer than [`FLUSH_TIMEOUT`], because the reader of standard error
-/// might be stuck.
+/// Waits until all lines are written, but no longer than [`FLUSH_TIMEOUT`], because the reader of standard error might
+/// be stuck.
 impl Drop for Log {
     fn drop(&mut self) {
         self.waiting.lock().ending = true;

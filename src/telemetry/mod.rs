@@ -192,7 +192,7 @@ impl Telemetry {
         text
     }
 
-    /// Waits until the lines so far are written, but no longer than a second.
+    /// Waits until all earlier lines are written, but no longer than a second.
     pub fn flush(&self) {
         if let Some(log) = &self.log {
             log.flush();

@@ -16,7 +16,7 @@ crate::tests![
     memberships_are_listed_oldest_first,
     pages_are_newest_first_and_skip_nothing,
     the_email_parameter_finds_the_user_with_that_address,
-    keys_stop_while_their_user_is_disabled,
+    keys_do_not_work_while_their_user_is_disabled,
     disabling_a_user_ends_their_sessions_for_good,
     signing_in_as_a_disabled_user_looks_like_a_wrong_password,
     a_new_key_of_a_disabled_user_works_after_the_user_is_enabled,
@@ -220,7 +220,7 @@ fn the_email_parameter_finds_the_user_with_that_address() {
     assert_eq!(twice.fields(), ["limit", "email"]);
 }
 
-fn keys_stop_while_their_user_is_disabled() {
+fn keys_do_not_work_while_their_user_is_disabled() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = hiring.staff("owner");

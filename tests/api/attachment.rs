@@ -1,5 +1,5 @@
 //! Attachments: `GET /api/v1/candidates/{id}/documents/{documentId}` and the life cycle of an attachment: it is
-//! staged, claimed, pruned, exported, erased, and verified by `check`. The tests of streaming are in
+//! staged, claimed, swept, exported, erased, and verified by `check`. The tests of streaming are in
 //! `attachment_download`.
 
 use std::time::{Duration, Instant};
@@ -24,8 +24,8 @@ crate::tests![
     an_erasure_removes_signups_attachments_and_status_pages,
     an_erasure_removes_signups_under_earlier_addresses_but_not_those_of_other_organizations,
     retention_removes_attachments,
-    an_unclaimed_attachment_is_pruned_after_an_hour,
-    a_partial_upload_is_pruned_at_the_next_start,
+    an_unclaimed_attachment_is_swept_after_an_hour,
+    a_partial_upload_is_swept_at_the_next_start,
     a_token_claims_an_attachment_once_and_within_an_hour,
     check_reports_damaged_attachments_and_inconsistent_signups,
 ];
@@ -244,11 +244,11 @@ fn retention_removes_attachments() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_unclaimed_attachment_is_pruned_after_an_hour() {
+fn an_unclaimed_attachment_is_swept_after_an_hour() {
     let (app, hiring) = start();
     applied(&app, &hiring);
     stage(&app, "first.pdf", MediaType::Pdf, &vec![b'x'; 3_000_000]);
-    // The next pruning deletes this row, so its absence shows that pruning has run. Pruning does not run until the
+    // The next sweep deletes this row, so its absence shows that the sweep has run. The sweep does not run until the
     // clock moves.
     app.change(
         "INSERT INTO documents (id, file_name, created_at) VALUES ('doc_gone', 'a', 0);
@@ -263,7 +263,7 @@ fn an_unclaimed_attachment_is_pruned_after_an_hour() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_partial_upload_is_pruned_at_the_next_start() {
+fn a_partial_upload_is_swept_at_the_next_start() {
     let (app, hiring) = start();
     applied(&app, &hiring);
     stage(&app, "whole.pdf", MediaType::Pdf, b"%PDF-1.7");

@@ -1,5 +1,5 @@
-//! Files that an import added to an application, without a signup. Staff see and download them, other organizations do
-//! not, and an erasure removes them.
+//! Attachments that an import added to an application, without a signup. Staff see and download them, other
+//! organizations do not, and an erasure removes them.
 
 use appliance::domain::attachment::MediaType;
 use appliance::domain::id::{ApplicationId, AttachmentId, Id, OrganizationId};
@@ -12,11 +12,11 @@ use crate::candidate_erase::{path, start};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    staff_see_and_download_an_imported_file,
+    staff_see_and_download_an_imported_attachment,
     a_file_of_many_chunks_is_imported_once,
     a_file_is_imported_only_for_an_application_of_the_organization,
     an_unfinished_file_is_imported_again,
-    an_erasure_removes_imported_files,
+    an_erasure_removes_imported_attachments,
 ];
 
 const COUNTS: &str = "SELECT (SELECT count(*) FROM documents), (SELECT count(*) FROM document_pieces)";
@@ -40,7 +40,7 @@ fn import_first(app: &App, hiring: &Hiring, id: &str, content: &[u8]) -> StoredF
     import(app, &hiring.organization_id, &hiring.candidates[0].application_id, id, content)
 }
 
-fn staff_see_and_download_an_imported_file() {
+fn staff_see_and_download_an_imported_attachment() {
     let (app, hiring) = start();
     assert_eq!(import_first(&app, &hiring, "xx_file_1", b"%PDF-1.7 imported"), StoredFile::Stored);
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -56,7 +56,7 @@ fn staff_see_and_download_an_imported_file() {
     assert_eq!(owner.get(&document).expect(200).body, b"%PDF-1.7 imported");
     let export = owner.get(&format!("{}/export", path(&hiring, 0))).expect(200).json();
     assert_eq!(export["data"]["candidate"]["applications"][0]["documents"], json!([expected]));
-    // Another candidate and another organization do not have the file.
+    // Another candidate and another organization do not have the attachment.
     owner.get(&format!("{}/documents/xx_file_1", path(&hiring, 1))).refused(404, "not_found");
     let elsewhere = app.hiring();
     app.user_with_all(&elsewhere.staff("owner")).get(&document).refused(404, "not_found");
@@ -102,7 +102,7 @@ fn an_unfinished_file_is_imported_again() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_erasure_removes_imported_files() {
+fn an_erasure_removes_imported_attachments() {
     let (app, hiring) = start();
     let content = [b"%PDF-1.7 ".as_slice(), b"quixworthian-resume ".repeat(20_000).as_slice()].concat();
     import_first(&app, &hiring, "xx_file_1", &content);

@@ -287,7 +287,7 @@ fn all_invalid_parameters_are_reported_together() {
         ("limit=x".to_owned(), vec!["limit"]),
         (format!("cursor={cursor}"), vec!["cursor"]),
         (format!("stepId={step}&cursor=x"), vec!["cursor"]),
-        // Encoded like a cursor: "now" with an id, and then a time without an id.
+        // These are encoded like cursors: one contains "now" with an id, and the other a time without an id.
         (format!("stepId={step}&cursor=bm93CmFwcF8x"), vec!["cursor"]),
         (format!("stepId={step}&cursor=MQ"), vec!["cursor"]),
         (format!("stepId={step}&stepId={step}&limit=&cursor=%2F"), vec!["stepId", "limit", "cursor"]),

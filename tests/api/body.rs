@@ -180,7 +180,7 @@ fn missing_required_members_are_refused() {
 
 fn a_body_with_only_optional_members_can_be_absent() {
     let app = App::start();
-    // There are three ways to send no members, and each needs an organization of its own.
+    // There are three ways to send no members, and each needs its own organization.
     for (send, number) in [0, 1, 2].into_iter().zip(1..) {
         let hiring = app.hiring();
         assert_eq!(hiring.slug, format!("acme-{number}"));

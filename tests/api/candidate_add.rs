@@ -9,7 +9,7 @@ crate::tests![
     an_added_candidate_starts_at_the_roles_first_step,
     an_application_starts_at_the_given_date,
     adding_a_known_address_adds_an_application_to_its_candidate,
-    the_same_address_in_another_organization_is_another_candidate,
+    the_same_address_in_another_organization_belongs_to_another_candidate,
     applying_to_the_same_role_again_is_a_conflict,
     a_role_that_is_not_open_is_a_conflict,
     removed_steps_are_not_copied_to_an_application,
@@ -110,7 +110,7 @@ fn adding_a_known_address_adds_an_application_to_its_candidate() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_same_address_in_another_organization_is_another_candidate() {
+fn the_same_address_in_another_organization_belongs_to_another_candidate() {
     let app = App::start();
     let (here, there) = (app.hiring(), app.hiring());
     let one = add(&app, &here, &input(&here, "Ada", "ada@example.org")).expect(200).json();

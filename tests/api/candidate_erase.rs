@@ -15,7 +15,7 @@ crate::tests![
     repeating_an_erasure_changes_nothing,
     a_candidate_under_legal_hold_is_not_erased,
     decisions_about_an_erased_candidate_are_refused,
-    an_erasure_leaves_an_owed_delivery_with_ids_only,
+    an_erasure_leaves_an_owed_delivery_with_only_ids_and_dates,
     an_erasure_removes_stored_responses,
     an_erasure_removes_the_samples_of_analyze,
     an_erasure_succeeds_when_its_placeholder_address_is_taken,
@@ -179,7 +179,7 @@ fn decisions_about_an_erased_candidate_are_refused() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_erasure_leaves_an_owed_delivery_with_ids_only() {
+fn an_erasure_leaves_an_owed_delivery_with_only_ids_and_dates() {
     let (app, hiring) = start();
     integrate(&app, &hiring.organization_id, "http://127.0.0.1:9/hook", false);
     let hire = json!({ "notes": "Zoë Quixworth", "externalPositionId": "P-1", "hiredDate": "2026-12-01" });

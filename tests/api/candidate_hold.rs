@@ -6,9 +6,9 @@ use crate::candidate_erase::{path, start};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    a_hold_stores_its_reason_and_an_activity,
-    repeating_a_hold_writes_an_activity_only_for_another_reason,
-    a_release_writes_an_activity_only_when_a_hold_existed,
+    a_hold_stores_its_reason_and_an_activity_row,
+    repeating_a_hold_writes_an_activity_row_only_for_another_reason,
+    a_release_writes_an_activity_row_only_when_a_hold_existed,
     an_erased_candidate_cannot_be_held,
     a_hold_without_a_reason_of_1_to_1000_characters_is_refused,
     an_erasure_removes_the_reasons_of_holds,
@@ -27,7 +27,7 @@ fn activity_row(action: &str, hiring: &Hiring, before: &Value, after: &Value) ->
     format!("{action}|{}|{detail}", hiring.candidates[0].candidate_id)
 }
 
-fn a_hold_stores_its_reason_and_an_activity() {
+fn a_hold_stores_its_reason_and_an_activity_row() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let answer = owner.put(&hold_path(&hiring), &json!({ "reason": "  a case " })).expect(200).json();
@@ -39,7 +39,7 @@ fn a_hold_stores_its_reason_and_an_activity() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn repeating_a_hold_writes_an_activity_only_for_another_reason() {
+fn repeating_a_hold_writes_an_activity_row_only_for_another_reason() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     for reason in ["a case", "a case", "another"] {
@@ -52,7 +52,7 @@ fn repeating_a_hold_writes_an_activity_only_for_another_reason() {
     assert_eq!(activities(&app), expected);
 }
 
-fn a_release_writes_an_activity_only_when_a_hold_existed() {
+fn a_release_writes_an_activity_row_only_when_a_hold_existed() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("admin"));
     let id = &hiring.candidates[0].candidate_id;

@@ -1,5 +1,5 @@
-//! `PUT` and `DELETE /api/v1/candidate-roles/{id}/later`: staff put an application aside until a due day. `GET
-//! /api/v1/organizations/{id}/later`: the applications that have come back.
+//! `PUT` and `DELETE /api/v1/candidate-roles/{id}/later`: staff put an application aside until a due day.
+//! `GET /api/v1/organizations/{id}/later`: the applications that have come back.
 
 use appliance::domain::due_day::DueDay;
 use appliance::domain::id::{ApplicationId, Id, OrganizationId};
@@ -38,7 +38,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// The clock is at 2026-11-21T09:00:00Z.
+    /// Starts a service whose clock is at 2026-11-21T09:00:00Z.
     fn new() -> Self {
         let app = App::start();
         let hiring = app.hiring();

@@ -1,5 +1,5 @@
 //! Passkeys of users, and the challenges of the registrations, sign-ins and step-ups in progress. No export contains
-//! them.
+//! passkeys or challenges.
 
 mod challenge;
 #[cfg(test)]

@@ -103,7 +103,7 @@ fn a_challenge_is_answered_once_in_its_browser_within_5_minutes() {
 }
 
 #[test]
-fn old_challenges_are_deleted_and_their_number_is_limited() {
+fn expired_challenges_are_deleted_and_the_number_of_challenges_is_limited() {
     let file = file();
     let flood = "WITH RECURSIVE series (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM series WHERE n < 10000)
                  INSERT INTO passkey_challenges (digest, purpose, browser, user_id, issued_at)

@@ -40,7 +40,7 @@ pub(super) fn revoke_all_keys(tx: &Tx<'_>) -> Result<usize, Error> {
     tx.run(sql, [tx.now.micros()])
 }
 
-/// Ends all sessions of the copy, and makes all sign-in links unusable.
+/// Ends all sessions of the copy, and deletes all sign-in links and passkey challenges. Returns the number of sessions.
 pub(super) fn end_all_sessions(tx: &Tx<'_>) -> Result<usize, Error> {
     tx.run("DELETE FROM sign_in_links", [])?;
     tx.run("DELETE FROM passkey_challenges", [])?;
@@ -135,8 +135,9 @@ fn second_factors(tx: &Tx<'_>) -> Result<(), Error> {
 }
 
 /// An organization that is disabled in the file or in the copy becomes disabled. An organization that requires second
-/// factors in the file or in the copy requires them afterwards. A replaced secret of an HR integration must not sign
-/// messages again.
+/// factors in the file or in the copy requires them afterwards. If the copy is an earlier state of the file, its HR
+/// integrations get the settings of the file, because a replaced secret must not sign messages again. An HR integration
+/// that was deleted from the file is disabled.
 fn organizations(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
     let sql = "UPDATE main.organizations
                SET enabled = min(organizations.enabled, r.enabled),

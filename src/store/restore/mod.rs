@@ -1,5 +1,5 @@
 //! The replacement of the file by a backup (`appliance restore`). A copy of the backup gets the access of the file, is
-//! checked, and replaces the file. The old file stays beside it under another name.
+//! checked, and replaces the file. The old file stays in the same directory under another name.
 
 mod access;
 mod comparison;
@@ -119,11 +119,11 @@ impl Restore {
     /// Replaces the file. Returns the path of the old file, if there was one.
     ///
     /// # Errors
-    /// Fails if another process uses the file, or if a file cannot be written. The old file is then still in its place,
+    /// Fails if another process uses the file, or if a file cannot be written. The old file is then still in place,
     /// except after [`OpenError::NotSynced`].
     pub fn finish(self, now: Timestamp) -> Result<Option<PathBuf>, Refused> {
         if matches!(self.replaced, Replaced::Known(_)) {
-            // A list that is missing is written from the erasures that the file records.
+            // A missing erasure list is written from the erasures that the file records.
             erasure::write_missing_list(&self.file, &connection::open(&self.file, Use::Read)?)?;
         }
         erasure::add_missing_lines(&self.file, &self.copy)?;
@@ -136,7 +136,8 @@ impl Restore {
     }
 }
 
-/// Gives the new file the access of the old file. Returns the reason if the old file cannot be read.
+/// Gives the new file the access of the old file, unless the new file is a later state of the old file. Returns the
+/// reason if the old file cannot be read.
 fn adopt_access(new: &Path, old: &Path, world: &dyn World) -> Result<Known, String> {
     let is_intact = pages::require_intact(old).is_ok();
     let adopted = act_beside(new, old, world, |tx| {

@@ -1,6 +1,6 @@
 //! The version of a role: the id of the newest activity row about the role itself or its steps. It is the `ETag` of the
-//! role. The ids are never used again, so a version never names two states of a role, even after an older backup was
-//! restored.
+//! role. Ids of activity rows are never reused, so a version never names two states of a role, even after an older
+//! backup was restored.
 
 use serde_json::Value;
 

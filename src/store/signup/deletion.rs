@@ -6,8 +6,8 @@ use crate::domain::id::{ApplicationId, CandidateId, Id, SignupId};
 use crate::store::status_page::{self, PageSubject};
 use crate::store::{attachment, signup};
 
-/// Deletes all signups of a candidate, and the status pages of all the candidate's applications. Detaches the files
-/// that imports added to the applications.
+/// Deletes all signups of a candidate, and the status pages of all the candidate's applications. Detaches the
+/// attachments that imports added to the applications.
 pub(in crate::store) fn delete_of_candidate(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
     let sql = "SELECT id
                FROM candidate_roles

@@ -42,7 +42,7 @@ pub struct Signup {
     pub attachments: Vec<Attachment>,
 }
 
-/// The signups of one application, and its files without a signup.
+/// The signups of one application, and its attachments without a signup.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApplicationSignups {
     /// The signup that created the application; `None` if staff or an import added the application, or if the signup
@@ -51,7 +51,7 @@ pub struct ApplicationSignups {
     /// The newest [`LATER_SIGNUPS_MAX`] later signups, oldest first. The service knows only that the people who sent
     /// them entered the candidate's address.
     pub later: Vec<Signup>,
-    /// The files that imports added to the application.
+    /// The attachments that imports added to the application.
     pub imported: Vec<Attachment>,
 }
 
@@ -152,7 +152,7 @@ pub fn of_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<Option<Signup>,
     Ok(join_rows(rows).pop())
 }
 
-/// Reads the signup that created an application, the newest later signups, and the files that imports added.
+/// Reads the signup that created an application, the newest later signups, and the imported attachments.
 pub fn all_of_application(tx: &Tx<'_>, id: &ApplicationId) -> Result<ApplicationSignups, Error> {
     let sql =
         select_signups!("s.number IN (SELECT number FROM signups WHERE later_of = $1 ORDER BY number DESC LIMIT $2)");

@@ -97,7 +97,7 @@ impl<'w> Staging<'w> {
     /// is durable. If `f` fails, nothing is imported.
     ///
     /// # Errors
-    /// The error of `f`. A refusal if another import, or a start of the service, has dropped the staged rows.
+    /// The error of `f`. A refusal if another import, a start of the service or an erasure has dropped staged rows.
     pub fn decide<T>(&mut self, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let (number, staged) = (self.number, self.staged);
         self.set_durable(true)?;

@@ -99,7 +99,7 @@ impl StatusPageView {
         }
     }
 
-    /// Returns the end of the role that the page shows beside this progress.
+    /// Returns the end of the role that the page shows with this progress.
     pub fn role_end(&self, progress: &Progress, now: Timestamp) -> Option<RoleEnd> {
         visible_role_end(self.role, progress, self.organization.visible_after(), now)
     }

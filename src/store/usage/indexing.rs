@@ -82,7 +82,7 @@ pub(in crate::store) fn job_step(
             && let Ok(rows @ 1..) = redate_some(&reader, &writer, &clock, &mut redated)
         {
             log.write(format!(
-                "the clock was ahead and had dated {rows} usage rows in the future; they are now dated just before {}, \
+                "the clock was ahead, so {rows} usage rows were dated in the future; they are now dated just before {}, \
                  in the same order",
                 reading.wall
             ));

@@ -17,7 +17,7 @@ pub(crate) enum Kind {
     Manages,
     /// Responsibility for personal data: owners and admins of the organization.
     Erases,
-    /// Nothing more: each caller sees only their own items.
+    /// Nothing more: the answer contains only the items that the caller may see.
     Lists,
 }
 
@@ -119,7 +119,7 @@ pub(crate) fn erases(route_name: &'static str, request: fn(&App, &Hiring) -> Req
     Line { route_name, kind: Kind::Erases, request }
 }
 
-/// Returns a route that shows each caller their own items.
+/// Returns a route that shows each caller only the items that the caller may see.
 pub(crate) fn lists(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
     Line { route_name, kind: Kind::Lists, request }
 }

@@ -150,7 +150,7 @@ fn an_unknown_id_is_not_found_for_admins() {
         let request = (line.request)(&app, &app.hiring());
         let templates: Vec<&str> = route.path.split('/').collect();
         for parameter in templates.iter().filter(|segment| segment.starts_with('{')) {
-            // Replaces one id at a time and leaves the others.
+            // Each iteration replaces one id and leaves the others.
             for unknown_id in ["none", "no%20id", "%C3%A4"] {
                 let path = request.path.split('?').next().unwrap().split('/').zip(&templates);
                 let path: Vec<&str> =
