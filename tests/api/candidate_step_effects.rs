@@ -8,10 +8,10 @@ use crate::support::hiring::{first_role_of, set_steps};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_rejection_writes_an_activity_with_before_and_after,
-    a_hire_writes_an_activity_with_before_and_after,
+    a_rejection_writes_an_activity_row_with_before_and_after,
+    a_hire_writes_an_activity_row_with_before_and_after,
     the_activity_of_a_reversal_has_the_cleared_hire,
-    an_activity_names_the_user_and_the_key_that_decided,
+    an_activity_row_names_the_user_and_the_key_of_the_decision,
     the_status_counts_follow_every_decision_and_equal_a_recount,
     the_status_counts_follow_a_withdrawn_application,
     a_role_that_is_not_open_has_no_open_positions,
@@ -34,7 +34,7 @@ crate::tests![
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 const THEN: &str = "2026-11-02T10:00:00.000000Z";
 
-fn a_rejection_writes_an_activity_with_before_and_after() {
+fn a_rejection_writes_an_activity_row_with_before_and_after() {
     let (app, hiring) = start();
     let (key_id, secret) = app.make_key(&hiring.staff("moderator"));
     app.set_clock(NOW);
@@ -61,7 +61,7 @@ fn a_rejection_writes_an_activity_with_before_and_after() {
     assert_eq!(app.sql("SELECT count(*) FROM activities WHERE id LIKE 'act_%' AND length(id) = 30"), ["1"]);
 }
 
-fn a_hire_writes_an_activity_with_before_and_after() {
+fn a_hire_writes_an_activity_row_with_before_and_after() {
     let app = App::start();
     let hiring = app.hiring_with(|document| first_role_of(document)["positions"] = json!(1));
     let (key_id, secret) = app.make_key(&hiring.staff("owner"));
@@ -71,7 +71,7 @@ fn a_hire_writes_an_activity_with_before_and_after() {
     let ids = &hiring.candidates[0].steps;
     assert!(row.contains("|candidate_step.hired|"), "{row}");
     assert!(row.contains(&format!("|{}|{key_id}|", hiring.staff("owner"))), "{row}");
-    assert!(row.ends_with(&format!("|{}", ids[1])), "the activity names the addressed step: {row}");
+    assert!(row.ends_with(&format!("|{}", ids[1])), "the activity row names the addressed step: {row}");
     let before = [step(&ids[1], "in_progress", ""), step(&ids[2], "pending", ""), step(&ids[3], "pending", "")];
     let after = [step(&ids[1], "validated", NOW), step(&ids[2], "skipped", ""), step(&ids[3], "validated", NOW)];
     let expected = json!({
@@ -103,7 +103,7 @@ fn the_activity_of_a_reversal_has_the_cleared_hire() {
     assert_eq!(detail, expected);
 }
 
-fn an_activity_names_the_user_and_the_key_that_decided() {
+fn an_activity_row_names_the_user_and_the_key_of_the_decision() {
     let (app, hiring) = start();
     let first = app.make_key(&hiring.staff("hr_representative"));
     let second = app.make_key(&hiring.staff("hr_representative"));

@@ -17,7 +17,7 @@ crate::tests![
     a_step_of_another_organization_is_answered_like_an_unknown_step,
     an_imported_application_is_only_at_the_target_step_after_a_move,
     applications_of_closed_and_filled_roles_can_be_moved,
-    a_move_writes_an_activity_with_before_and_after,
+    a_move_writes_an_activity_row_with_before_and_after,
     a_move_changes_no_counts_and_is_not_delivered,
     the_board_and_the_report_follow_a_move,
     a_repeated_request_moves_once,
@@ -200,7 +200,7 @@ fn applications_of_closed_and_filled_roles_can_be_moved() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_move_writes_an_activity_with_before_and_after() {
+fn a_move_writes_an_activity_row_with_before_and_after() {
     let (app, hiring, staff) = start();
     app.set_clock(NOW);
     move_to(&staff, &hiring, 0, 3);

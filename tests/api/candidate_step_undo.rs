@@ -61,8 +61,8 @@ impl Fixture {
         self.hiring.decision(0, 0, "undo")
     }
 
-    /// Returns the bytes of the page and of its download, with their header fields. The path of the page is replaced,
-    /// because it is random.
+    /// Returns the page in two languages and its download, with their header fields. The path of the page is replaced,
+    /// because the path is random.
     fn public(&self) -> Vec<(Vec<(String, String)>, String)> {
         let paths = [self.page.clone(), format!("{}?lang=de", self.page), format!("{}/data", self.page)];
         let answer = |path: &String| {
@@ -116,7 +116,7 @@ fn an_undo_restores_the_exact_state() {
 }
 
 /// Compares the status page with that of a service in which nobody made a decision, at the same times. By default, a
-/// rejection becomes visible there after 72 hours.
+/// rejection becomes visible on the page after 72 hours.
 fn an_undone_decision_never_shows_on_the_status_page() {
     for (decision, step, _) in DECISIONS {
         let (fixture, plain) = (Fixture::new(), Fixture::new());

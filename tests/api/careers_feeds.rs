@@ -256,7 +256,7 @@ fn hires_do_not_change_the_timestamps_in_feeds() {
     assert_eq!(again(), before);
     owner.patch(&role, &json!({ "positions": 1 })).expect(200);
     assert_eq!(again(), before);
-    // The last position is filled and then free again.
+    // The last position is filled and then freed.
     owner.post(&hiring.hire(1), &json!({})).expect(200);
     owner.post(&hiring.decision(1, 3, "reject"), &json!({ "reason": "other" })).expect(200);
     assert_eq!(again(), before);

@@ -52,8 +52,8 @@ fn a_form_without_a_session_gets_the_sign_in_page_with_its_fields() {
         let page = answer.text();
         assert!(page.contains(r#"<form method="post" action="/sign-in""#), "{path}: {page}");
         let is_carried = page.contains(r#"name="sent.note" value="typed &#60;text&#62;""#);
-        // A form with a password is not carried, except a confirmation: its password field has a name of its own, so
-        // only this field is left out.
+        // A form with a password is not carried, except a confirmation: its password field has its own name, so only
+        // this field is left out.
         let has_other_passwords = route.hashes_password && path != "/app/confirm";
         assert_eq!(is_carried, !has_other_passwords, "{path}: {page}");
         assert!(page.contains(&format!(r#"name="to" value="{path}""#)), "{path}: {page}");
@@ -198,7 +198,7 @@ fn each_form_admits_exactly_the_roles_with_the_right() {
     let mut findings = Vec::new();
     for org_role in org_roles {
         for route in forms() {
-            // Some forms succeed without any field, so each form has a service of its own.
+            // Some forms succeed without any field, so each form has its own service.
             let app = App::start();
             let hiring = app.hiring();
             let browser = match org_role {

@@ -16,7 +16,7 @@ crate::tests![
     a_candidate_whom_somebody_else_has_moved_is_not_decided_on,
     the_others_are_decided_on_if_one_is_refused,
     many_refusals_are_counted,
-    an_advance_at_the_last_step_says_what_to_do,
+    an_advance_at_the_last_step_shows_what_to_do,
     a_step_that_the_application_lacks_is_refused,
     a_form_without_candidates_shows_the_board_again,
     an_invalid_form_changes_nothing,
@@ -207,7 +207,7 @@ fn many_refusals_are_counted() {
     assert!(page.contains("2 more candidates were not changed."), "{page}");
 }
 
-fn an_advance_at_the_last_step_says_what_to_do() {
+fn an_advance_at_the_last_step_shows_what_to_do() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "In Progress", &["validated", "validated", "validated", "in_progress"]);

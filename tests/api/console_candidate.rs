@@ -7,7 +7,7 @@ use crate::support::stored_signup::insert_signup;
 use crate::support::{Answer, App, Client, Hiring, crowd};
 
 crate::tests![
-    the_page_shows_every_application_with_steps_forms_and_files,
+    the_page_shows_every_application_with_steps_forms_and_attachments,
     a_later_signup_is_marked_as_possibly_somebody_else,
     an_erased_candidate_has_only_activity,
     the_activity_is_paged,
@@ -37,12 +37,12 @@ fn assert_has(answer: &Answer, texts: &[&str]) {
     }
 }
 
-/// Signs the first candidate up, so that the application has a form and a file.
+/// Signs the first candidate up, so that the application has a form and an attachment.
 fn sign_up(app: &App, hiring: &Hiring) {
     insert_signup(app, hiring, Some(&hiring.candidates[0].application_id), "candidate-1@people-1.example", "first");
 }
 
-fn the_page_shows_every_application_with_steps_forms_and_files() {
+fn the_page_shows_every_application_with_steps_forms_and_attachments() {
     let (app, hiring, recruiter) = start();
     sign_up(&app, &hiring);
     let page = recruiter.get(&page_path(&hiring, 0)).expect(200);

@@ -18,7 +18,7 @@ crate::tests![
     changing_the_password_requires_a_confirmation_with_the_factor,
     cancel_leads_to_the_same_page_after_a_wrong_code,
     the_page_is_in_the_users_language,
-    a_confirmation_counts_for_its_session_only,
+    a_confirmation_applies_only_to_its_session,
     a_confirmation_leads_only_to_pages_of_the_console,
     codes_are_not_carried_to_other_forms,
 ];
@@ -163,7 +163,7 @@ fn changing_the_password_requires_a_confirmation_with_the_factor() {
     owner.submit("/app/me/password", &fields).expect(303);
 }
 
-/// Returns two URLs from a confirmation page: the target of its form, and that of its link to cancel.
+/// Returns two URLs from a confirmation page: the target of its form, and the target of its cancel link.
 fn action_and_cancel(page: &str) -> (String, String) {
     let attribute = |before: &str| page.split_once(before).unwrap().1.split('"').next().unwrap().replace("&#38;", "&");
     (attribute("<form method=\"post\" action=\""), attribute("<a class=\"button\" href=\""))
@@ -205,7 +205,7 @@ fn the_page_is_in_the_users_language() {
     assert!(dark.submit(REMOVE, &[]).expect(403).text().contains("data-theme=\"dark\""));
 }
 
-fn a_confirmation_counts_for_its_session_only() {
+fn a_confirmation_applies_only_to_its_session() {
     let (app, hiring, owner, phone) = start();
     app.pass(60);
     let answer = app.try_sign_in(&hiring.email("owner"), Some(&phone.shown(&app))).expect(200);

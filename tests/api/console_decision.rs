@@ -11,7 +11,7 @@ use crate::support::{Answer, App, Client, Hiring};
 crate::tests![
     each_decision_changes_the_application_and_returns_to_the_candidate,
     a_rejection_stores_the_documented_reason_with_its_type,
-    the_message_says_when_the_status_page_shows_the_decision,
+    the_message_names_the_time_at_which_the_status_page_shows_the_decision,
     a_hire_shows_its_effects_first_and_carries_them_out,
     the_last_hire_fills_the_role_and_a_further_hire_is_not_offered,
     a_hire_without_the_required_position_code_shows_the_form_with_the_typed_values,
@@ -131,7 +131,7 @@ fn a_rejection_stores_the_documented_reason_with_its_type() {
     assert_has(&page, &["Accepted another offer", "Starts in May\nat a competitor."]);
 }
 
-fn the_message_says_when_the_status_page_shows_the_decision() {
+fn the_message_names_the_time_at_which_the_status_page_shows_the_decision() {
     let (app, hiring, recruiter) = start();
     let admin = app.admin();
     let settings = format!("/api/admin/organizations/{}", hiring.organization_id);

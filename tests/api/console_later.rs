@@ -23,7 +23,7 @@ crate::tests![
     the_days_are_named_in_each_language,
 ];
 
-/// The clock is at 2026-11-21T09:00:00Z, a Saturday.
+/// Starts a service whose clock is at 2026-11-21T09:00:00Z, a Saturday.
 fn start() -> (App, Hiring, Client) {
     let app = App::start();
     let hiring = app.hiring();

@@ -73,7 +73,7 @@ fn assert_has(answer: &Answer, texts: &[&str]) {
     }
 }
 
-/// Returns the message about what others did.
+/// Returns the message that announces the acts of others.
 fn news(answer: &Answer) -> Option<String> {
     let text = answer.text();
     let rest = text.split_once("<template data-news><p dir=\"auto\">")?.1;
@@ -152,7 +152,7 @@ fn several_changes_are_announced_in_one_sentence() {
     decide(&app, &hiring, "admin", 1, "reject");
     decide(&app, &hiring, "owner", 2, "reject");
     assert_eq!(news(&ask(&owner, &first)).as_deref(), Some("2 changes by The admin, The moderator"));
-    // The newest act on a candidate counts.
+    // Only the newest act on a candidate is announced.
     let first = open(&owner, &board(&hiring));
     decide(&app, &hiring, "admin", 1, "reopen");
     decide(&app, &hiring, "admin", 1, "reject");

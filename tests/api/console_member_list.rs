@@ -133,7 +133,7 @@ fn a_search_finds_words_of_the_name_or_address() {
     assert!(second.contains(r#"value="crowd""#) && names(&second).len() == 50, "{second}");
     let page = get(&owner, &path(&hiring, "?q=a+b+c+d+e+f+g+h+i"));
     assert!(page.contains("Search for at most 8 words.") && names(&page).is_empty(), "{page}");
-    // Nobody of another organization is found.
+    // The search does not find members of other organizations.
     let other = app.hiring();
     assert_eq!(names(&get(&app.browser(&other, "owner"), &path(&other, "?q=crowd"))), Vec::<String>::new());
 }

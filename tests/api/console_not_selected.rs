@@ -8,7 +8,7 @@ use crate::support::{App, Client, Hiring};
 crate::tests![
     the_list_shows_the_reason_and_the_person_and_offers_to_reopen,
     the_list_has_pages,
-    an_empty_list_says_that_nobody_has_been_rejected,
+    an_empty_list_states_that_nobody_has_been_rejected,
     a_plain_member_reads_the_list_without_forms,
     an_erased_candidate_has_no_form,
     a_role_of_another_organization_is_not_found,
@@ -83,7 +83,7 @@ fn the_list_has_pages() {
     }
 }
 
-fn an_empty_list_says_that_nobody_has_been_rejected() {
+fn an_empty_list_states_that_nobody_has_been_rejected() {
     let (_app, hiring, recruiter) = start();
     for (language, text) in [
         ("en", "Nobody has been rejected"),

@@ -9,7 +9,7 @@ crate::tests![
     a_user_adds_a_passkey_and_signs_in_with_it,
     a_sign_in_leads_to_the_requested_page_or_form,
     a_changed_answer_does_not_sign_in,
-    an_answer_counts_once_in_its_browser_within_5_minutes,
+    an_answer_is_accepted_once_in_its_browser_within_5_minutes,
     a_copy_of_an_authenticator_is_refused_and_recorded,
     the_passkey_of_a_disabled_user_does_not_sign_in,
     an_invalid_registration_is_refused,
@@ -130,7 +130,7 @@ fn a_changed_answer_does_not_sign_in() {
     assert!(platform_actions(&app, "session.sign_in_failed")[0].contains("\"count\":"), "failures are recorded");
 }
 
-fn an_answer_counts_once_in_its_browser_within_5_minutes() {
+fn an_answer_is_accepted_once_in_its_browser_within_5_minutes() {
     let (app, hiring) = start(false);
     let key = Authenticator::new("key");
     let owner = app.browser(&hiring, "owner");
@@ -267,7 +267,7 @@ fn a_passkey_of_somebody_else_does_not_confirm() {
     let options = owner.submit("/app/confirm/passkey-options", &[]).expect(200).json();
     let page = owner.submit("/app/confirm?next=%2Fapp", &foreign.get(&options).and(&[])).expect(403).text();
     assert!(page.contains("This passkey belongs to no account here"), "{page}");
-    // The challenge of one user does not count for another.
+    // The challenge of one user is not valid for another.
     let options = member.submit("/app/confirm/passkey-options", &[]).expect(200).json();
     owner.submit("/app/confirm?next=%2Fapp", &own.get(&options).and(&[])).expect(403);
 }

@@ -79,7 +79,7 @@ fn a_use_changes_the_counter_and_a_disabled_users_passkey_is_not_found() {
 }
 
 #[test]
-fn a_challenge_is_answered_once_in_its_browser_within_5_minutes() {
+fn a_challenge_accepts_one_answer_from_its_browser_within_5_minutes() {
     let (file, challenge) = (file(), Challenge::new(&[1; 32]));
     let facts = |seconds| StoredChallenge {
         purpose: ChallengeUse::SignIn,

@@ -82,8 +82,8 @@ pub(in crate::store) fn job_step(
             && let Ok(rows @ 1..) = redate_some(&reader, &writer, &clock, &mut redated)
         {
             log.write(format!(
-                "the clock was ahead, so {rows} usage rows were dated in the future; they are now dated just before {}, \
-                 in the same order",
+                "the clock was ahead, so {rows} usage rows were dated in the future; they are now dated just before \
+                 {}, in the same order",
                 reading.wall
             ));
         }
