@@ -153,8 +153,8 @@ pub fn end_all(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns whether [`touch`] must be called: to record a use, because the last recorded use is at least
-/// [`TOUCH_INTERVAL`] old, or to find that the session was deleted.
+/// Returns whether [`touch`] must be called: either the last recorded use is at least [`TOUCH_INTERVAL`] old, or the
+/// session was deleted.
 pub fn touch_is_due(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM sessions

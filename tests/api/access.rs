@@ -1,5 +1,5 @@
-//! Access rules of the endpoints for rejecting, hiring, `me` and API keys: each kind of caller at each endpoint,
-//! separation of organizations, changes of roles and memberships that take effect at once, and scopes that only narrow
+//! Access rules of the endpoints for rejecting, hiring, `me` and API keys. The tests cover each kind of caller at each
+//! endpoint, the separation of organizations, immediate changes of roles and memberships, and scopes, which only narrow
 //! a user's rights.
 
 use serde_json::{Value, json};

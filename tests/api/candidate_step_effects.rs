@@ -1,5 +1,5 @@
-//! The effects of a decision besides the step: the activity, the organization's status counts, the delivery owed to
-//! its HR system, and the usage row. A decision that is refused or fails leaves only its usage row.
+//! The effects of a decision in addition to the change of the step: the activity, the organization's status counts, the
+//! delivery owed to its HR system, and the usage row. A decision that is refused or fails leaves only its usage row.
 
 use appliance::domain::timestamp::{Rounding, Timestamp};
 use serde_json::{Value, json};

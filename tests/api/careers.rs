@@ -72,7 +72,7 @@ pub(crate) fn listed(text: &str) -> Vec<&str> {
     links.map(|link| link.split('>').nth(1).unwrap().split('<').next().unwrap()).collect()
 }
 
-/// Creates an organization with these roles besides `Engineer`. The roles are created in this order, one second
+/// Creates an organization with these roles in addition to `Engineer`. The roles are created in this order, one second
 /// apart.
 fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     app.hiring_with(|document| {

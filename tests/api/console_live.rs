@@ -212,7 +212,7 @@ fn a_change_of_the_role_adds_a_notice_and_replaces_nothing() {
     let sources = pages.each_ref().map(|path| open(&owner, path));
     app.set_clock("2026-11-21T14:03:00Z");
     let moderator = app.user_with_all(&hiring.staff("moderator"));
-    // The browser's session ended meanwhile.
+    // The browser's session has ended in the meantime.
     let owner = app.browser(&hiring, "owner");
     moderator.patch(&format!("/api/v1/roles/{}", hiring.role_id), &json!({ "department": "Research" })).expect(200);
     for (path, source) in pages.iter().zip(&sources) {

@@ -11,7 +11,7 @@ pub enum Lineage {
     Earlier,
     /// The copy is a later state of the file.
     Later,
-    /// Neither is known to be an earlier state of the other: each has activity that the other lacks, for example after
+    /// Neither is known to be an earlier state of the other. Each has activity that the other lacks, for example after
     /// another restore, or one of them has no activity.
     Other,
 }

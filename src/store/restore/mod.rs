@@ -142,7 +142,7 @@ fn adopt_access(new: &Path, old: &Path, world: &dyn World) -> Result<Known, Stri
     let is_intact = pages::require_intact(old).is_ok();
     let adopted = act_beside(new, old, world, |tx| {
         let lineage = comparison::lineage(tx)?;
-        // A file that is damaged or has a history of its own might not show all sessions that have ended.
+        // A file that is damaged or has its own history might not show all sessions that have ended.
         let ends_sessions = !is_intact || lineage == Lineage::Other;
         let withdrawn = match lineage {
             Lineage::Later if ends_sessions => {

@@ -6,7 +6,7 @@ use crate::support::{Answer, App, Client, Hiring};
 
 const JSON: &str = "application/json";
 
-/// The access that a route requires besides the scope in the route table.
+/// The access that a route requires in addition to the scope in the route table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// The platform role admin.
