@@ -1,4 +1,4 @@
-//! Floods of requests for challenges of passkeys, by strangers and by a user.
+//! Floods of requests for passkey challenges, by strangers and by a user.
 
 use crate::console_passkey::cookie;
 use crate::support::app::Options;

@@ -1,5 +1,5 @@
-//! `/app/{orgSlug}/roles/new` and `/app/{orgSlug}/roles/{id}/…`: staff create, change, preview, copy, open, close and
-//! delete a role in the console.
+//! `/app/{orgSlug}/roles/new` and `/app/{orgSlug}/roles/{id}/…`: staff create, change, preview, copy, open, close,
+//! reopen and delete a role in the console.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ crate::tests![
     a_copy_has_the_values_and_the_steps_of_its_source,
     a_change_by_somebody_else_shows_both_versions,
     step_changes_and_hires_do_not_conflict,
-    a_change_that_was_taken_back_is_a_conflict,
+    a_reverted_change_is_a_conflict,
     an_added_step_and_a_hire_do_not_conflict,
     two_forms_that_race_save_one_version,
     saving_and_opening_shows_why_a_role_stays_a_draft,
@@ -24,7 +24,7 @@ crate::tests![
     an_act_that_the_state_forbids_shows_the_role_as_it_is,
     the_board_and_the_list_of_roles_show_the_closing_date_until_the_role_ends,
     a_draft_is_deleted_unless_it_has_applications,
-    acts_that_are_sent_twice_act_once,
+    acts_that_are_sent_twice_take_effect_once,
     the_preview_shows_what_was_typed_and_saves_nothing,
     the_preview_has_its_own_policy,
     the_form_explains_what_pay_transparency_requires,
@@ -169,7 +169,7 @@ fn each_refused_value_has_an_error_beside_its_field() {
         ] {
             let page = answer.expect(400).text();
             assert!(page.contains(&format!(r#"id="{name}-error""#)), "{name}={value}: {page}");
-            // A value that the page does not offer as a choice is not shown again.
+            // Every value must be shown again, except an invalid choice and a value with a forbidden character.
             let is_choice = ["workType", "collarType", "salaryPeriod"].contains(&name);
             let is_shown = is_choice || value.contains(['\u{0}', '\u{202e}']) || page.contains(value);
             assert!(is_shown && page.contains("was not saved"), "{name}={value}: {page}");
@@ -274,7 +274,7 @@ fn step_changes_and_hires_do_not_conflict() {
     owner.submit(&path(&hiring, "edit"), &fields(&[("name", "Newer"), ("version", &version)])).expect(409);
 }
 
-fn a_change_that_was_taken_back_is_a_conflict() {
+fn a_reverted_change_is_a_conflict() {
     let app = App::start();
     let hiring = app.hiring();
     let (owner, admin) = (app.browser(&hiring, "owner"), app.user_with_all(&hiring.staff("admin")));
@@ -396,7 +396,7 @@ fn a_draft_is_deleted_unless_it_has_applications() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn acts_that_are_sent_twice_act_once() {
+fn acts_that_are_sent_twice_take_effect_once() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

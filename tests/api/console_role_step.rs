@@ -18,7 +18,7 @@ crate::tests![
     the_only_step_of_an_open_role_cannot_be_removed,
     the_page_counts_the_candidates_at_each_step,
     plain_members_see_disabled_forms_and_may_not_send_them,
-    steps_of_other_roles_are_answered_like_unknown_ones,
+    a_step_of_another_role_gets_the_answer_of_an_unknown_step,
     scripts_in_names_are_text,
 ];
 
@@ -256,7 +256,7 @@ fn plain_members_see_disabled_forms_and_may_not_send_them() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn steps_of_other_roles_are_answered_like_unknown_ones() {
+fn a_step_of_another_role_gets_the_answer_of_an_unknown_step() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");

@@ -1,5 +1,5 @@
-//! The second factors on `/app/me/second-factor`: an authenticator app is set up, replaced and removed, and recovery
-//! codes are created.
+//! The second factors on `/app/me/second-factor`: a user sets up, replaces and removes an authenticator app, and
+//! creates recovery codes.
 
 use crate::support::app::Options;
 use crate::support::console::{Phone, browser_with_app, codes_of, set_up_app, staff_path, staff_routes};

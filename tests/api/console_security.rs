@@ -1,4 +1,5 @@
-//! `/app/{orgSlug}/settings/security`: an organization requires a second factor of all its members.
+//! `/app/{orgSlug}/settings/security`: an organization requires a second factor of all its members, and platform admins
+//! see the age of the newest backup.
 
 use serde_json::{Value, json};
 
@@ -16,7 +17,7 @@ crate::tests![
     a_change_requires_a_recent_confirmation,
     an_invalid_value_is_refused,
     the_page_and_the_api_change_the_same_setting,
-    a_demonstration_says_that_it_requires_nothing,
+    the_page_of_a_demonstration_explains_that_nothing_is_required,
     scripts_in_names_are_text,
     platform_admins_see_the_age_of_the_newest_backup,
 ];
@@ -170,7 +171,7 @@ fn the_page_and_the_api_change_the_same_setting() {
     assert_eq!((&by_api["before"], &by_api["after"]), (&by_page["after"], &by_page["before"]));
 }
 
-fn a_demonstration_says_that_it_requires_nothing() {
+fn the_page_of_a_demonstration_explains_that_nothing_is_required() {
     let (app, hiring) = start(false);
     let page = app.browser(&hiring, "owner").get(&path(&hiring)).expect(200).text();
     assert!(page.contains("This is a demonstration"), "{page}");

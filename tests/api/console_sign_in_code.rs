@@ -303,7 +303,7 @@ fn the_api_ignores_the_code_of_an_account_without_a_factor() {
     let email = hiring.email("owner");
     app.set_password(&email, PASSWORD);
     app.try_sign_in(&email, Some("000000")).expect(200);
-    // The session opens `me`, but no page of the console.
+    // The session opens `me`, but the console leads only to the setup of a second factor.
     let session = app.sign_in(&email, PASSWORD);
     session.get("/api/v1/me").expect(200);
     session.get("/app").expect(303);

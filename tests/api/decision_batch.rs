@@ -286,14 +286,14 @@ pub(crate) fn outcomes(answer: &Value) -> Vec<&str> {
     answer["items"].as_array().unwrap().iter().map(|item| item["outcome"].as_str().unwrap()).collect()
 }
 
-/// Asserts that `appliance check` reports only that the crowd has no entries in the word index.
+/// Asserts that `appliance check` reports nothing except that the crowd has no entries in the word index.
 pub(crate) fn assert_sound(app: &App) {
     let mut findings = app.check();
     findings.retain(|finding| !finding.contains("words of their name"));
     assert_eq!(findings, Vec::<String>::new());
 }
 
-/// Returns everything that a decision changes, without the random ids and hashes of the activity.
+/// Returns the steps, applications, roles, counts and activity, without the random ids and hashes of the activity.
 pub(crate) fn traces(app: &App) -> Vec<String> {
     let queries = [
         "SELECT * FROM candidate_role_steps ORDER BY id",

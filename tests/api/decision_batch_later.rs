@@ -1,5 +1,5 @@
 //! `POST /api/v1/roles/{id}/decisions` with the action `later`: puts many applications aside. `…/undo`: restores the
-//! earlier later marks.
+//! previous later marks.
 
 use serde_json::{Value, json};
 

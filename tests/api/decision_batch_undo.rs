@@ -203,7 +203,7 @@ fn pages(app: &App, links: &[String]) -> Vec<(String, Value)> {
 }
 
 /// Returns the applications, steps and counts, without the times of the last changes. The crowd's times at the steps
-/// are not those of real applications, so they are left out.
+/// are not those of real applications, so those times are left out too.
 fn state(app: &App) -> Vec<String> {
     let queries = [
         "SELECT * FROM candidate_role_steps ORDER BY id",

@@ -19,7 +19,8 @@ fn with_base_url(base_url: &str) -> App {
     App::with(Options { base_url: Some(base_url.to_owned()), ..Options::default() })
 }
 
-/// Returns the heads of all kinds of answers: cached and rendered, pages, refusals, and errors of the HTTP parser.
+/// Returns the heads of all kinds of answers: cached and rendered answers, pages, refusals, and errors of the HTTP
+/// parser.
 fn heads(app: &App) -> Vec<String> {
     let hiring = app.hiring();
     let key = format!("Authorization: Bearer {}\r\n", app.admin_secret());

@@ -156,7 +156,7 @@ fn dry_runs_succeed_on_tables_that_refuse_writes() {
     }
 }
 
-/// Returns every table that a decision could change, except the usage log.
+/// Returns the rows of every table that a decision could change, except the usage log.
 fn state(app: &App) -> Vec<String> {
     let tables = [
         "candidate_role_steps",

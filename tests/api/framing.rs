@@ -189,7 +189,7 @@ fn an_encoded_body_is_unsupported() {
     let head = format!("POST {apply} HTTP/1.1\r\nHost: a\r\nContent-Encoding: gzip\r\nContent-Length: 100\r\n");
     stream.write_all(format!("{head}Expect: 100-continue\r\n\r\n").as_bytes()).unwrap();
     assert!(answer(&mut stream).0.starts_with("http/1.1 415 "));
-    // The credential is checked first, and the size before the encoding.
+    // The service checks the credential first, then the size, and then the encoding.
     let encoded_fields = [("Content-Encoding", "gzip")];
     app.anonymous().send("POST", "/api/admin/api-keys", &encoded_fields, b"{}").refused(401, "unauthorized");
     let large = vec![b' '; 128 * 1_024 + 1];

@@ -95,7 +95,7 @@ fn similar_paths_are_404() {
     }
 }
 
-/// Advances the clock until readiness is as expected. The background job notices a change only at its next poll.
+/// Advances the clock until readiness is as expected. A background job notices a change only at its next poll.
 fn pass_until(app: &App, is_expected: impl Fn(&str, u16) -> bool) {
     let began = std::time::Instant::now();
     loop {

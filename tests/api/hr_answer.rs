@@ -1,6 +1,5 @@
 //! Answers of HR systems, and HR systems that do not answer. An answer other than a success makes the attempt fail, and
-//! the attempt records the status, the reason or both. Only the status 410 has a further effect: it disables the
-//! integration.
+//! the attempt records the status, the reason or both. The status 410 also disables the integration.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! Addresses that deliveries never reach, in every notation. The tests of name resolution are in `hr_name_resolution`.
+//! Deliveries to special addresses are refused in every notation, unless private targets are allowed. The tests of name
+//! resolution are in `hr_name_resolution`.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};

@@ -146,7 +146,7 @@ fn ping_many(app: &App, count: usize, url: &str) {
         })
         .collect();
     app.import(&json!({ "organizations": organizations }));
-    // Records that the last attempt of each HR system timed out.
+    // Records that the last attempt to reach each HR system timed out.
     app.change("UPDATE hr_integrations SET timed_out = 1 WHERE organization_id LIKE 'many%'");
     let admin = app.admin();
     for nth in 0..count {

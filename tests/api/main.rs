@@ -174,7 +174,7 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-/// Returns four threads for each core, because many tests wait for timeouts or other processes.
+/// Returns the number of test threads: four for each core, because many tests wait for timeouts or other processes.
 fn test_threads() -> usize {
     4 * std::thread::available_parallelism().map_or(1, usize::from)
 }

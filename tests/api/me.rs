@@ -20,7 +20,7 @@ crate::tests![
     a_session_is_found_among_other_cookies,
     a_key_expires_exactly_at_its_expiry,
     a_changed_platform_role_takes_effect_at_once,
-    every_route_that_needs_a_credential_refuses_requests_without_one,
+    every_api_route_that_needs_a_credential_refuses_requests_without_one,
     a_session_is_refused_where_a_key_is_needed,
 ];
 
@@ -247,7 +247,7 @@ fn a_changed_platform_role_takes_effect_at_once() {
     client.get(keys).refused(403, "forbidden");
 }
 
-fn every_route_that_needs_a_credential_refuses_requests_without_one() {
+fn every_api_route_that_needs_a_credential_refuses_requests_without_one() {
     let app = App::start();
     let table = appliance::http::routes::table();
     let is_closed = |access: AccessRule| !matches!(access, AccessRule::Open | AccessRule::Staff);

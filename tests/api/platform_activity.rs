@@ -1,5 +1,5 @@
-//! `GET /api/admin/activity`: platform activity, which shares one hash chain with the activity of organizations. Also
-//! tests two kinds of activity of organizations: changes to HR integrations, and downloads of attachments.
+//! `GET /api/admin/activity`: platform activity, which shares one hash chain with the activity of organizations. Two
+//! kinds of activity of organizations are tested here too: changes to HR integrations, and downloads of attachments.
 
 use appliance::domain::attachment::MediaType;
 use serde_json::{Value, json};

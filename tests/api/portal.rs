@@ -350,7 +350,7 @@ fn the_etag_changes_when_a_decision_fills_the_role() {
     revalidate().expect(304);
 }
 
-/// Restores the candidates to their state before they were hired and rejected.
+/// Makes rejected candidates hireable again: sets their applications to in progress and all their steps to pending.
 const UNDO_DECISIONS: &str = "
     UPDATE candidate_role_steps
     SET status = 'pending', rejected_at = NULL, rejection_reason = NULL, validated_at = NULL

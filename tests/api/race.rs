@@ -1,5 +1,5 @@
-//! Races between decisions, revocations and applications: one sequential order explains all the answers, and the file
-//! agrees with it.
+//! Races of decisions, of requests during the revocation of their API key, and of requests for signup links: one
+//! sequential order explains all the answers, and the file agrees with it.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -120,7 +120,7 @@ fn usage(app: &App, key_id: &str) -> Value {
     app.admin().get(&format!("/api/admin/api-keys/{key_id}/usage?limit=500")).expect(200).json()["data"].take()
 }
 
-/// Asserts that no request of a revoked key is logged later than its revocation. The log has requests in the order in
+/// Asserts that no request of a revoked key is logged later than its revocation. The log lists requests in the order in
 /// which they happened.
 fn assert_no_use_after_revocation(app: &App) {
     let late_use = "SELECT k.id, u.at, d.at
@@ -251,7 +251,7 @@ fn requests_that_start_after_an_answered_revocation_are_refused() {
             if number > 0 {
                 return calls_until_refused(&call, client, &revoked);
             }
-            // The revocation comes a little later, while the other clients are sending requests.
+            // In two of three rounds, the revocation comes a little later, while the other clients send requests.
             for _ in 0..round % 3 {
                 call.send(client);
             }

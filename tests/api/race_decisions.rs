@@ -14,7 +14,7 @@ crate::tests![
     eight_concurrent_moves_to_a_step_make_one_move,
     eight_concurrent_reopenings_of_a_step_make_one_reopening,
     a_concurrent_validation_and_rejection_happen_in_sequence,
-    a_concurrent_move_and_validation_make_one_move,
+    a_concurrent_move_and_validation_exclude_each_other,
     a_concurrent_move_and_rejection_happen_in_sequence,
     a_concurrent_move_and_hire_happen_in_sequence,
     concurrent_moves_to_two_steps_happen_in_sequence,
@@ -111,7 +111,7 @@ fn a_concurrent_validation_and_rejection_happen_in_sequence() {
 
 /// The validation of the first step and the move to the second leave the steps in the same state, so the decision that
 /// comes second is refused.
-fn a_concurrent_move_and_validation_make_one_move() {
+fn a_concurrent_move_and_validation_exclude_each_other() {
     duel_of([("move", 1), ("validate", 0)], |answers| {
         let statuses = [answers[0].status, answers[1].status];
         let first = match statuses {

@@ -27,7 +27,7 @@ crate::tests![
     a_refused_request_is_not_in_the_usage_log,
     the_limit_is_checked_before_scope_body_and_resource,
     credentials_and_paths_are_checked_before_the_limit,
-    every_authenticated_route_is_limited,
+    every_authenticated_api_route_is_limited,
     a_credential_of_the_wrong_kind_takes_nothing_from_the_bucket,
     sign_out_is_limited,
     exactly_the_allowed_number_of_concurrent_requests_passes,
@@ -307,7 +307,7 @@ fn credentials_and_paths_are_checked_before_the_limit() {
     assert_eq!(limit_fields(&answer), (None, None));
 }
 
-fn every_authenticated_route_is_limited() {
+fn every_authenticated_api_route_is_limited() {
     let app = limited(1);
     app.set_password("admin@appliance.example", PASSWORD);
     let session = app.sign_in("admin@appliance.example", PASSWORD);

@@ -1,4 +1,4 @@
-//! `GET /api/v1/roles/{id}/changes`: what happened to the applications of a role since the last request.
+//! `GET /api/v1/roles/{id}/changes`: the acts on the applications of a role since the last request.
 
 use serde_json::{Value, json};
 
@@ -10,12 +10,12 @@ use crate::support::{App, Client, Hiring};
 crate::tests![
     the_first_answer_has_a_cursor_and_no_changes,
     each_change_names_the_act_the_user_the_time_and_the_ids,
-    a_signup_is_a_change_by_nobody,
+    a_signup_is_a_change_without_a_user,
     changes_of_other_roles_and_acts_that_only_read_are_not_listed,
     acts_on_erased_candidates_are_not_listed,
-    changes_to_the_role_itself_add_no_change_but_a_new_etag,
+    changes_to_the_role_itself_are_not_listed_but_change_the_etag,
     an_answer_covers_at_most_two_hundred_acts,
-    a_short_answer_after_many_erased_candidates_continues,
+    an_answer_that_covers_only_acts_on_an_erased_candidate_has_a_next_cursor,
     an_unknown_after_is_refused,
     another_organization_sees_nothing,
 ];
@@ -89,7 +89,7 @@ fn each_change_names_the_act_the_user_the_time_and_the_ids() {
     assert_eq!(actions(&changes(&staff(&app, &hiring, "member"), &hiring, &after)).len(), 2);
 }
 
-fn a_signup_is_a_change_by_nobody() {
+fn a_signup_is_a_change_without_a_user() {
     let (app, hiring, client) = start();
     let after = current(&client, &hiring);
     Form::for_role(&app, &hiring).send(&app).expect(303);
@@ -125,7 +125,7 @@ fn acts_on_erased_candidates_are_not_listed() {
     assert_eq!(found["changes"][0]["candidateId"], hiring.candidates[1].candidate_id.as_str());
 }
 
-fn changes_to_the_role_itself_add_no_change_but_a_new_etag() {
+fn changes_to_the_role_itself_are_not_listed_but_change_the_etag() {
     let (_app, hiring, client) = start();
     let before = changes(&client, &hiring, "");
     let tag = client.patch(&hiring.role(), &json!({ "name": "A" })).expect(200).header("etag").unwrap().to_owned();
@@ -156,7 +156,7 @@ fn an_answer_covers_at_most_two_hundred_acts() {
     assert_eq!((&rest["current"], &rest["changes"][0]["activityId"]), (&first["current"], &first["current"]));
 }
 
-fn a_short_answer_after_many_erased_candidates_continues() {
+fn an_answer_that_covers_only_acts_on_an_erased_candidate_has_a_next_cursor() {
     let (_app, hiring, client) = start();
     act(&client, &hiring, 201);
     client.post_empty(&hiring.reject(1)).expect(200);

@@ -96,7 +96,7 @@ fn closing_a_role_removes_it_from_the_portal_and_leaves_its_applications() {
     let (action, _, detail) = last_activity(&app);
     assert_eq!(action, "role.closed");
     assert_eq!(detail["after"], json!({ "status": "closed", "closeReason": "the budget is spent" }));
-    // Applications in progress can still be rejected, but not hired.
+    // Candidates with an application in progress can still be rejected, but not hired.
     client.post_empty(&hiring.hire(0)).refused(400, "bad_request");
     client.post_empty(&hiring.reject(1)).expect(200);
     client.post_empty(&format!("{}/reopen", hiring.role())).expect(200);

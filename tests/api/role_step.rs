@@ -48,7 +48,7 @@ fn ids(client: &Client, path: &str) -> Vec<String> {
     role["steps"].as_array().unwrap().iter().map(|step| step["id"].as_str().unwrap().to_owned()).collect()
 }
 
-/// Returns the steps and states of all applications, which these tests must not change.
+/// Returns the steps and states of all applications, which a change to the pipeline must not affect.
 fn applications(app: &App) -> Vec<String> {
     app.sql(
         "SELECT s.*, a.status, a.at_role_step_id FROM candidate_role_steps s

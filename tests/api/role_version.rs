@@ -17,13 +17,13 @@ crate::tests![
     a_change_of_the_seen_version_is_made,
     a_change_of_an_older_version_is_refused_and_changes_nothing,
     any_listed_strong_tag_matches_and_weak_tags_do_not,
-    a_malformed_if_match_is_named_with_all_other_faults,
+    a_malformed_if_match_is_reported_with_all_other_errors,
     a_refusal_names_who_changed_what_and_when,
     a_refusal_names_at_most_ten_changes,
     a_version_that_the_role_never_had_reveals_only_the_newest_change,
     a_refusal_names_no_user_for_a_change_by_the_service,
     rights_and_existence_are_checked_before_the_version_and_states_after_it,
-    a_refused_version_is_not_stored_for_the_idempotency_key,
+    the_refusal_of_a_version_is_not_stored_for_the_idempotency_key,
     only_one_of_several_concurrent_changes_of_a_version_is_made,
 ];
 
@@ -202,7 +202,7 @@ fn any_listed_strong_tag_matches_and_weak_tags_do_not() {
     client.send("PATCH", &hiring.role(), &twice, b"{}").expect(200);
 }
 
-fn a_malformed_if_match_is_named_with_all_other_faults() {
+fn a_malformed_if_match_is_reported_with_all_other_errors() {
     let (_app, hiring, client) = start();
     for field in ["", "x", "\"a", "\"a\" \"b\"", "*, \"a\"", "W/*"] {
         let refusal = patch(&client, &hiring.role(), &json!({ "name": " " }), field).refused(400, "validation_error");
@@ -318,7 +318,7 @@ fn rights_and_existence_are_checked_before_the_version_and_states_after_it() {
     send(&client, &step(&other.role_steps[0]), "\"none\"").refused(404, "not_found");
 }
 
-fn a_refused_version_is_not_stored_for_the_idempotency_key() {
+fn the_refusal_of_a_version_is_not_stored_for_the_idempotency_key() {
     let (_app, hiring, client) = start();
     let path = draft(&client, &hiring, &[]);
     let seen = current(&client, &path);

@@ -823,7 +823,7 @@ fn a_success_does_not_renew_the_wait_of_a_client_address() {
     for (number, seconds) in [1, 2, 4, 8].into_iter().enumerate() {
         assert_eq!(wait(&app, &email, PASSWORD), seconds);
         app.pass(seconds);
-        // After the wait, several people behind this address sign in one after the other.
+        // After the wait, several sign-ins from this client address succeed one after the other.
         for _ in 0..3 {
             attempt_sign_in(&app, &email, PASSWORD).expect(200);
         }

@@ -346,7 +346,7 @@ fn a_browser_that_has_applied_sees_a_notice() {
     assert!(text.contains("<h1>Engineer: Sie haben sich schon beworben</h1>") && !text.contains("<form"), "{text}");
     assert!(text.contains(&format!("href=\"{status}?lang=de\"")), "{text}");
     assert!(text.contains(&format!("href=\"{}?lang=de&#38;again=1\"", form.path)), "{text}");
-    // Another form of this browser gets the same notice. The form that it has already sent leads to the status page.
+    // Another form of this browser gets the same notice. The form that was already sent leads to the status page.
     let other = Form::for_role(&app, &hiring).with("email", "other@example.org");
     page(other.send_by(&browser), 409);
     assert_eq!(status_path(&form.send_by(&browser)), status);

@@ -17,7 +17,7 @@ crate::tests![
     the_placeholder_of_an_erased_address_matches_nobody,
 ];
 
-/// Returns the rows about candidates and their applications that a later signup must not change.
+/// Returns the rows that a later signup must not change.
 fn state(app: &App) -> Vec<String> {
     let tables = [
         "candidates ORDER BY number",

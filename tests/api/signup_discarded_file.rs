@@ -17,7 +17,7 @@ crate::tests![
 
 const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n";
 
-/// Returns a file of more chunks than one write deletes.
+/// Returns a file with more chunks than one write deletes.
 fn large() -> Vec<u8> {
     let mut content = PDF.to_vec();
     content.resize(1_000_000, b' ');

@@ -208,7 +208,7 @@ fn a_forged_form_is_refused() {
     let (head, signature) = good.rsplit_once('.').unwrap();
     let (id, time) = head.split_once('.').unwrap();
     let other_end = if signature.ends_with('0') { '1' } else { '0' };
-    // Services of the tests draw the same random numbers.
+    // The services of all tests draw the same random numbers, so the other service needs another secret.
     let other = App::start();
     other.stop();
     other.change("UPDATE form_secrets SET secret = randomblob(32)");

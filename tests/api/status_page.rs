@@ -230,7 +230,8 @@ fn the_page_of_a_later_signup_looks_like_the_page_of_an_application() {
     let known = insert_signup(&app, &hiring, Some(&application), "ada@example.org", "token-1");
     let later = insert_signup(&app, &hiring, None, "ada@example.org", "token-2");
     let assert_same = |request: &dyn Fn(&str) -> Answer| {
-        // The later signup is first, because deleting the first signup turns the later one into the application.
+        // The request for the later signup is sent first, because deleting the other signup would turn the later one
+        // into the application.
         let answers = [request(&later), request(&known)].map(|mut answer| {
             answer.headers.retain(|(name, _)| name != "x-request-id" && name != "date");
             let text = answer.text();

@@ -1,4 +1,4 @@
-//! `POST /status/{token}/withdraw`, `…/delete` and `GET …/data`: what the holder of a status link can do.
+//! `POST /status/{token}/withdraw`, `…/delete` and `GET …/data`: the acts and the download that a status link allows.
 
 use std::time::Duration;
 
@@ -36,7 +36,7 @@ struct Fixture {
     app: App,
     hiring: Hiring,
     owner: Client,
-    /// The id of an application that a signup created. `path` is the path of its status page.
+    /// The id of an application with a signup. `path` is the path of its status page.
     application: String,
     path: String,
 }

@@ -15,9 +15,9 @@ crate::tests![
     decisions_of_an_organization_that_never_shows_them_stay_hidden,
     an_advance_is_shown_after_the_undo_period,
     a_move_is_shown_after_the_undo_period,
-    a_move_taken_back_within_the_undo_period_is_never_shown,
+    a_move_reversed_within_the_undo_period_is_never_shown,
     a_candidate_who_withdraws_never_sees_a_hidden_advance,
-    a_rejection_undone_within_the_delay_is_never_shown,
+    a_rejection_reopened_within_the_delay_is_never_shown,
     the_reopening_of_a_visible_rejection_is_shown_at_once,
     a_changed_delay_takes_effect_with_the_next_request,
     imported_decisions_are_shown_after_the_delay,
@@ -184,7 +184,7 @@ fn a_move_is_shown_after_the_undo_period() {
     }
 }
 
-fn a_move_taken_back_within_the_undo_period_is_never_shown() {
+fn a_move_reversed_within_the_undo_period_is_never_shown() {
     let fixture = Fixture::new();
     let before = fixture.seen();
     for step in [3, 2] {
@@ -197,7 +197,7 @@ fn a_move_taken_back_within_the_undo_period_is_never_shown() {
         }
         assert_eq!(fixture.seen(), before, "{step}");
     }
-    // A hidden decision stays hidden if the candidate is moved after the decision was undone.
+    // A hidden rejection stays hidden if the candidate is moved after the step was reopened.
     fixture.decide(2, "reject");
     fixture.decide(2, "reopen");
     fixture.decide(2, "move");
@@ -223,7 +223,7 @@ fn a_candidate_who_withdraws_never_sees_a_hidden_advance() {
     }
 }
 
-fn a_rejection_undone_within_the_delay_is_never_shown() {
+fn a_rejection_reopened_within_the_delay_is_never_shown() {
     let fixture = Fixture::new();
     let before = fixture.seen();
     fixture.decide(1, "reject");
@@ -287,7 +287,7 @@ fn the_header_fields_do_not_reveal_a_decision() {
         answer.headers.iter().filter(is_same).cloned().collect::<Vec<_>>()
     };
     let before = headers();
-    // The last position is taken, so the role is filled.
+    // Both positions are taken, so the role is filled.
     fixture.decide(1, "hire");
     fixture.owner.post_empty(&fixture.hiring.hire(1)).expect(200);
     assert_eq!(headers(), before);

@@ -259,7 +259,7 @@ fn a_legal_hold_is_not_revealed_to_a_person_who_only_knows_the_address() {
         normalized(fixture.page(&stranger), &stranger, ADA),
         normalized(fixture.page(&unknown), &unknown, "nobody@example.org")
     );
-    // Under the hold, nothing is deleted, and staff see both requests.
+    // Under the hold, no data of the candidate is deleted, and staff see both requests for deletion.
     fixture.delete(&stranger);
     fixture.delete(&unknown);
     assert_eq!(

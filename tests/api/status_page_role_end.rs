@@ -1,5 +1,5 @@
-//! `GET /status/{token}`: candidates with an application in progress see that the role was filled or closed, but not
-//! before the hire that filled the role is visible.
+//! `GET /status/{token}`: candidates with an application in progress see that the role was filled or closed, after the
+//! organization's delay and not before the hire that filled the role is visible.
 
 use serde_json::{Value, json};
 
@@ -12,14 +12,14 @@ crate::tests![
     a_closed_role_is_shown_after_the_delay_until_it_reopens,
     a_fill_is_shown_with_the_hire_that_caused_it_and_not_earlier,
     a_hired_candidate_never_reads_that_the_role_was_closed,
-    a_close_and_reopening_within_the_delay_are_never_shown,
+    a_closing_and_reopening_within_the_delay_are_never_shown,
     the_delay_of_the_organization_decides_when_the_end_of_a_role_is_shown,
-    a_role_with_a_free_position_again_is_shown_as_in_progress_at_once,
+    the_page_shows_at_once_that_a_position_is_free_again,
     a_fill_by_a_change_of_positions_is_shown_after_the_delay,
     closing_a_filled_role_does_not_restart_the_delay,
     other_applications_do_not_show_the_end_of_the_role,
     a_hidden_rejection_and_a_later_signup_do_not_differ_from_an_application_in_progress,
-    every_language_says_how_the_role_ended,
+    the_end_of_a_role_is_shown_in_every_language,
     an_imported_role_that_has_ended_is_shown_after_the_delay,
     staff_see_how_many_applications_are_in_progress_when_a_role_ends,
 ];
@@ -62,7 +62,7 @@ impl Fixture {
         (self.page(candidate), data)
     }
 
-    /// Asserts that a candidate in progress reads this heading, and that the download agrees.
+    /// Asserts that a candidate whose application is in progress sees this heading, and that the download agrees.
     #[track_caller]
     fn shows(&self, candidate: usize, heading: &str) {
         let (page, data) = self.seen(candidate);
@@ -144,7 +144,7 @@ fn a_hired_candidate_never_reads_that_the_role_was_closed() {
     }
 }
 
-fn a_close_and_reopening_within_the_delay_are_never_shown() {
+fn a_closing_and_reopening_within_the_delay_are_never_shown() {
     let fixture = Fixture::new();
     let before = fixture.seen(0);
     fixture.close();
@@ -154,7 +154,7 @@ fn a_close_and_reopening_within_the_delay_are_never_shown() {
         assert_eq!(fixture.seen(0), before);
         fixture.app.pass(HOUR);
     }
-    // The delay of a second close begins with that close.
+    // The delay of a second closing begins with that closing.
     fixture.close();
     fixture.app.pass(72 * HOUR - 1);
     assert_eq!(fixture.seen(0), before);
@@ -177,7 +177,7 @@ fn the_delay_of_the_organization_decides_when_the_end_of_a_role_is_shown() {
     fixture.shows(0, CLOSED);
 }
 
-fn a_role_with_a_free_position_again_is_shown_as_in_progress_at_once() {
+fn the_page_shows_at_once_that_a_position_is_free_again() {
     let fixture = Fixture::new();
     fixture.delay("0");
     for candidate in [0, 1] {
@@ -255,7 +255,7 @@ fn a_hidden_rejection_and_a_later_signup_do_not_differ_from_an_application_in_pr
     assert!(fixture.page_at(&later).contains("The application was withdrawn"));
 }
 
-fn every_language_says_how_the_role_ended() {
+fn the_end_of_a_role_is_shown_in_every_language() {
     let fixture = Fixture::new();
     fixture.delay("0");
     let heading = |tag: &str, words: &str, heading: &str| {

@@ -22,7 +22,7 @@ export function rulesFor(lang, colorScheme) {
 }
 
 /// Returns the violations of axe-core's default rules and of `target-size`, each with at most three of its elements.
-/// `only` restricts the check to these rules, and `without` leaves rules out.
+/// `only` lists the rules to check, if not all of them, and `without` lists the rules to leave out.
 export async function violations(page, { only, without = [] } = {}) {
   if (!(await page.evaluate(() => 'axe' in window))) {
     await page.evaluate(axe);

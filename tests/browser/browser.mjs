@@ -1,5 +1,5 @@
-// A browser that reports faults in pages: requests to other origins, violations of the content security policy, and
-// script errors.
+// A browser that reports faults in pages: requests to other origins, dialogs, violations of the content security
+// policy, and script errors.
 
 import { chromium } from 'playwright-core';
 
@@ -110,7 +110,7 @@ export async function open(page, path, fault, status = 200) {
   await inspect(page, fault);
 }
 
-/// Takes a screenshot of the whole page, if the run has a directory for screenshots.
+/// Takes a screenshot of the whole page, if the run saves screenshots.
 export async function screenshot(page, name) {
   if (process.env.SCREENSHOTS) {
     await page.screenshot({ path: `${process.env.ARTEFACTS}/${name}.png`, fullPage: true });

@@ -1,4 +1,4 @@
-// Decides about candidates of the sample company: in the review queue with keys, and on a candidate's page without
+// Decides on candidates of the sample company: in the review queue with keys, and on a candidate's page without
 // JavaScript.
 
 import { screenshot } from './browser.mjs';

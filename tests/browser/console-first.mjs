@@ -1,4 +1,5 @@
-// The first decision of somebody who tries the sample company: from the printed link, with at most four clicks or keys.
+// The first decision of somebody who tries the sample company: from the printed link, with at most four clicks or keys,
+// and within a minute.
 
 import { screenshot, visitor } from './browser.mjs';
 import { base, inspect } from './staff.mjs';

@@ -19,7 +19,7 @@ const JOURNEYS = [
 
 const CANDIDATES = ['Amélie Byrne', 'Björn Castellanos', 'Chiara Dąbrowski'];
 
-/// Starts an HR system that accepts everything. Returns its URL and the messages that it has received.
+/// Starts an HR system that accepts everything. Returns its URL, the messages that it receives, and its server.
 async function receiver() {
   const messages = [];
   const server = http.createServer(async (request, response) => {
@@ -75,7 +75,7 @@ async function signIn(page, email, name, fault) {
   await act(page, page.locator('main a.button.go'), fault);
 }
 
-/// Creates a role, looks at its preview, and opens it. Returns its path.
+/// Creates a role, checks its preview, and opens it. Returns its path.
 async function publish(page, slug, name, fault) {
   await page.goto(`${base}/app/${slug}/roles`);
   await act(page, page.locator(`main a[href$="/roles/new"]`).first(), fault);

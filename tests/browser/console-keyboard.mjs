@@ -1,5 +1,5 @@
 // The first day of an organization in the staff console, with nothing but a keyboard: an owner signs in with a link,
-// sets up a second factor, creates a role, looks at its preview and opens it, rejects one candidate, advances one,
+// sets up a second factor, creates a role, checks its preview and opens it, rejects one candidate, advances one,
 // hires one, and finds the decisions in the activity. After every key, something visible has the focus.
 
 import { visitor } from './browser.mjs';
@@ -30,7 +30,7 @@ async function signIn(page, { press, pressBoth, type, tabTo, stopAfter }, email)
   await pressBoth('g', 'i', leadsTo(page, /\/app$/));
 }
 
-/// Creates a role with steps, looks at its preview, and opens it. Returns its path.
+/// Creates a role with steps, checks its preview, and opens it. Returns its path.
 async function publish(page, { press, pressBoth, type, tabTo }) {
   await pressBoth('g', 'r', leadsTo(page, /\/roles$/));
   await press('n', leadsTo(page, /\/roles\/new$/));
@@ -54,7 +54,7 @@ async function publish(page, { press, pressBoth, type, tabTo }) {
   await press('Space');
   await tabTo(({ html }) => html.includes('formtarget="preview"'));
   await press('Enter', () => page.frameLocator('iframe[name=preview]').locator('strong', { hasText: 'lights' }).waitFor());
-  // The button to open the role is before the preview.
+  // The button that opens the role is before the preview.
   await tabTo(({ value }) => value === 'open', 'Shift+Tab');
   await press('Enter', shows(page, '[role=status]'));
   return role;

@@ -41,7 +41,7 @@ const DELIVERIES: &str = "/api/admin/hr-deliveries";
 /// The start of the test clock, as answers show it.
 pub(super) const NOW: &str = "2026-11-21T09:00:00.000000Z";
 
-/// Returns the time this many seconds later.
+/// Returns the time this many seconds after [`NOW`].
 fn time_after(seconds: u64) -> Value {
     json!(format!("2026-11-21T09:{:02}:{:02}.000000Z", seconds / 60, seconds % 60))
 }

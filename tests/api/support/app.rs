@@ -110,7 +110,7 @@ impl App {
         Self::with(Options::default())
     }
 
-    /// Starts a service with other settings.
+    /// Starts a service with these settings, and with an admin and nothing else in its file.
     pub(crate) fn with(options: Options) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("appliance.db");
@@ -215,7 +215,7 @@ impl App {
         Client::new(self.address).with_header("Cookie", &cookie)
     }
 
-    /// Advances both clocks by this many seconds.
+    /// Advances the wall clock and the monotonic clock by this many seconds.
     pub(crate) fn pass(&self, seconds: u64) {
         self.world.pass(Duration::from_secs(seconds));
     }
@@ -366,7 +366,7 @@ fn deliver(ctx: &Ctx, options: &Hr) -> hr::Worker {
     hr::Worker::start(store, world, telemetry, Arc::clone(&options.network), settings).unwrap()
 }
 
-/// Returns the settings of daily backups to a directory. The hook creates the file `made` beside the directory.
+/// Returns the settings of daily backups to a subdirectory of `dir`. The hook creates the file `made` in `dir`.
 pub(crate) fn daily_backups(dir: &tempfile::TempDir, directory: &str) -> backup::Settings {
     let hook = dir.path().join("hook");
     std::fs::write(&hook, "#!/bin/sh\ntouch \"${0%/*}/made\"\n").unwrap();

@@ -49,7 +49,7 @@ impl Client {
         self.send("POST", path, &[("Content-Type", "application/x-www-form-urlencoded")], body.as_bytes())
     }
 
-    /// Submits a form with these fields as the modules of the console do when they replace parts of a page.
+    /// Submits a form with these fields, as the modules of the console do when they replace parts of a page.
     pub(crate) fn submit_for_parts(&self, path: &str, fields: &[(&str, &str)]) -> Answer {
         self.with_header("X-Part", "1").submit(path, fields)
     }

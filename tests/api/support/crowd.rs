@@ -1,5 +1,5 @@
-//! Many applications to one role, inserted directly. The rows are the same as after an import, but inserting them is
-//! much faster.
+//! Many applications to one role, inserted directly. The rows are those of an import, without entries in the word
+//! index, but inserting them is much faster.
 
 use super::{App, Hiring};
 
@@ -48,7 +48,7 @@ fn role_step(position: &str) -> String {
     format!("(SELECT id FROM pipeline WHERE step_order = 1 + {position})")
 }
 
-/// Returns the path of a decision about the `nth` candidate, counted from 0, at the `step`-th step, counted from 1.
+/// Returns the path of a decision on the `nth` candidate, counted from 0, at the `step`-th step, counted from 1.
 pub(crate) fn decision(nth: usize, step: usize, decision: &str) -> String {
     format!("/api/v1/candidate-steps/cstep_crowd_{nth:05}_{step}/{decision}")
 }

@@ -1,6 +1,6 @@
 //! Checks the answers of the suite against the OpenAPI description: the operation, the status, the media type, the
 //! members of the body and the header fields. An answer must not have a member or a header field that is not
-//! described. The description leaves out the staff console.
+//! described. Checks the JSON bodies of accepted requests too. The description leaves out the staff console.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -56,8 +56,8 @@ static PROBLEM: LazyLock<Value> = LazyLock::new(|| json!({ "$ref": "#/components
 static FINDINGS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 static SEEN: Mutex<BTreeSet<(String, u16)>> = Mutex::new(BTreeSet::new());
 
-/// The compiled schemas. Most schemas of the description have the text of another one, so each text is compiled once.
-/// The address of a schema avoids writing its text for each answer.
+/// The compiled schemas. Most schemas of the description have the same text as another one, so each text is compiled
+/// once. The lookup by address avoids writing the text of a schema for each answer.
 struct Validators {
     by_address: BTreeMap<(Strictness, usize), Arc<Validator>>,
     by_text: BTreeMap<(Strictness, String), Arc<Validator>>,

@@ -58,7 +58,7 @@ impl Hiring {
         }
     }
 
-    /// Returns the path of a decision about the `candidate`-th candidate at the `step`-th step, both counted from 0.
+    /// Returns the path of a decision on the `candidate`-th candidate at the `step`-th step, both counted from 0.
     pub(crate) fn decision(&self, candidate: usize, step: usize, decision: &str) -> String {
         format!("/api/v1/candidate-steps/{}/{decision}", self.candidates[candidate].steps[step])
     }

@@ -53,7 +53,7 @@ pub(crate) fn last_activity(app: &App) -> (String, String, Value) {
     (action, role, serde_json::from_str(&parts.next().unwrap()).unwrap())
 }
 
-/// Returns the number of activity rows.
+/// Returns the number of activity rows of all organizations.
 pub(crate) fn activity_count(app: &App) -> usize {
     app.sql("SELECT count(*) FROM activities")[0].parse().unwrap()
 }
