@@ -129,8 +129,8 @@ fn answered_changes_survive_kill_9() {
             if round.is_multiple_of(2) {
                 history::checkpoint(&file.db);
             }
-            // It is chance whether an unanswered decision is in the file. Therefore the last round repeats until one
-            // unanswered decision was in the file and another was lost.
+            // Chance determines whether an unanswered decision is in the file. Therefore the last round repeats until
+            // one unanswered decision was in the file and another was lost.
             crash.unanswered_at_kill >= UNANSWERED_MIN && (round < ROUNDS || history.has_variety())
         });
         assert!(
@@ -264,7 +264,7 @@ fn use_passwords(service: &Service, file: &ImportedFile, company: &Company) -> V
     [right, wrong, old].map(str::to_owned).into_iter().chain(values).collect()
 }
 
-/// Checks that none of these strings is in the database, in the files beside it or in the log.
+/// Checks that none of these strings is in the database, in the files next to it or in the log.
 fn require_absent(db: &Path, secrets: &[String], log: &[u8]) {
     for suffix in ["", "-wal", "-shm", ".lock"] {
         let bytes = std::fs::read(service::with_suffix(db, suffix)).unwrap_or_default();

@@ -215,12 +215,12 @@ async function everyKey(page, kind, fault) {
     const was = await before(page);
     const all = presses(key);
     const happens = () => effect(page, was);
-    await (all.length === 1 ? hand.press(all[0], happens) : hand.pressBoth(...all, happens)).catch((error) => fault(`${kind.name}: ${key} does not do what it says (${error.message.split('\n')[0]})`));
+    await (all.length === 1 ? hand.press(all[0], happens) : hand.pressBoth(...all, happens)).catch((error) => fault(`${kind.name}: ${key} does not have the listed effect (${error.message.split('\n')[0]})`));
   }
   return keys;
 }
 
-/// Presses all keys while single letters are switched off. Nothing may change.
+/// Presses all keys while single-letter keys are switched off. Nothing may change.
 async function noKey(page, kind, keys, fault) {
   await open(page, kind);
   const state = () => page.evaluate(async () => {

@@ -1,5 +1,6 @@
-// Follows the links of the staff console, and checks every page: its content, accessibility in each language, light and
-// dark and with forced colours, and its width in small windows.
+// Follows the links of the staff console, and checks every page that it visits: its content, accessibility in each
+// language, light and dark and with forced colours, and its width in small windows. A short run checks colours in
+// English only.
 
 import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './browser.mjs';
 import { base, crawl, inspect, linkOf, signedIn } from './staff.mjs';
@@ -38,7 +39,8 @@ async function inColours(page, name, lang, fault) {
   await page.emulateMedia({ forcedColors: 'none' });
 }
 
-/// Checks the current page in each colour scheme, with forced colours, and at each width.
+/// Checks the current page in each colour scheme, with forced colours, and at each width. In languages other than
+/// English, a short run leaves out the colour schemes and the forced colours.
 async function everywhere(page, name, lang, fault) {
   if (hasEveryLook(lang)) {
     await inColours(page, name, lang, fault);

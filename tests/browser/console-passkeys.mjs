@@ -1,6 +1,6 @@
 // Passkeys in the staff console, with Chromium's virtual authenticators: a user joins with a passkey, adds another one,
-// signs in without typing, and confirms an act. A copy of an authenticator, another origin and an answer without user
-// verification are refused.
+// signs in without typing, and confirms an act. A copy of an authenticator, another origin, a wrong signature and an
+// answer without user verification are refused.
 
 import { screenshot, visitor } from './browser.mjs';
 import { base, inspect, linkOf } from './staff.mjs';
@@ -90,7 +90,7 @@ export async function check(browser, company, fault) {
   if ((await page.locator('.rows b', { hasText: 'Passkey “' }).count()) !== 1) fault('the passkey is not in the list');
   await screenshot(page, 'console-passkey-list');
 
-  // The same authenticator again, and a security key.
+  // The page refuses the same authenticator and accepts a security key.
   await page.goto(`${base}/app/me/passkeys/new`);
   await inspect(page, fault);
   await screenshot(page, 'console-passkey-new');
@@ -204,5 +204,5 @@ export async function check(browser, company, fault) {
     await plain.close();
   }
   console.log(`  joined in ${joined} ms, ${times.length} sign-ins without typing in ${times[5]} ms (median) to ${times[9]} ms, `
-    + `confirmed in ${confirmed} ms; 5 kinds of wrong answers refused`);
+    + `confirmed in ${confirmed} ms; 4 kinds of wrong answers refused`);
 }

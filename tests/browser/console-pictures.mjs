@@ -1,12 +1,12 @@
 // Takes the pictures of the staff console for the README, in a sample company with more candidates: a board, a review
-// with a CV, a hire before it is made, and a role beside its public page. Saves them as `picture-….png` in ARTEFACTS.
+// with a CV, a hire before it is made, and a role next to its public page. Saves them as `picture-….png` in ARTEFACTS.
 
 import { statSync } from 'node:fs';
 
 import { apply, field, fill, send, visitor } from './browser.mjs';
 import { serve } from './service.mjs';
 
-/// The README shows two pictures beside each other, and some readers load them over a slow connection.
+/// The README shows these pictures side by side, and some readers load them over a slow connection.
 const BYTES_MAX = 150000;
 
 const ROLE = 'role_controls-engineer';

@@ -1,6 +1,6 @@
 // Checks the pages and dialogs of the staff console that answer a refused request: forms with wrong values, conflicts
 // with other people, confirmations, and error pages. Each must follow the rules of accessibility in each language,
-// light and dark, and must not scroll sideways in a window of 320 px.
+// light and dark (a short run checks dark mode in English only), and must not scroll sideways in a window of 320 px.
 
 import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './browser.mjs';
 import { base, call } from './company.mjs';
@@ -13,8 +13,8 @@ import { totp } from './totp.mjs';
 const LONG = 'x'.repeat(5000);
 
 /// Sends a form with these values, without the browser's validation. With `inPlace`, the scripts of the console send
-/// the form and show the answer in a dialog; otherwise, the browser sends the form as without JavaScript. Throws an
-/// error unless the answer has this status or one of these statuses. Returns the status.
+/// the form and show the answer in a dialog; otherwise, the browser sends the form as it would without JavaScript.
+/// Throws an error unless the answer has this status or one of these statuses. Returns the status.
 async function send(page, form, values, status, { button, inPlace = false, action } = {}) {
   const answered = page.waitForResponse((response) => response.request().method() === 'POST' && !response.url().includes('-options'));
   const shown = inPlace ? page.locator('dialog[open]').waitFor() : page.waitForEvent('load');
@@ -161,7 +161,7 @@ async function people(page, { slug, role, people: [first, second, third] }, look
   await page.goto(base + second.path);
   await send(page, 'form[action$="/later"]', {}, 400);
   await look(page, 'later-refused');
-  // The board, as without JavaScript.
+  // Send the forms of the board as the browser would without JavaScript.
   await page.goto(`${base}/app/${slug}/roles/${role}`);
   await page.locator(`#c-${second.application} input`).check();
   await send(page, '#decide', {}, 200, { button: '[value=ask-reject]' });

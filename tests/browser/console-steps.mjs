@@ -95,7 +95,7 @@ async function board(page, url, fault) {
   await dragOver(page, column(from).locator('.card').first(), column(to));
   await page.mouse.up();
   await column(to).locator('.card').first().waitFor();
-  expectEqual('cards at the first step', await cards(from), before[from] - 1, fault);
+  expectEqual('cards at the step that the candidate left', await cards(from), before[from] - 1, fault);
   await inspect(page, fault);
 }
 

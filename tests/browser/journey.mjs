@@ -93,13 +93,13 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   expect(`the browser has cookies ${JSON.stringify(cookies)}`, cookies.every(isRight));
 }
 
-/// Checks that the form shows the error beside its field and still has the entered values.
+/// Checks that the form shows the error next to its field and still has the entered values.
 async function checkFormWithError(page, person, file, expect) {
   const links = field(page, 'links');
   expect('the field with the error is not marked', (await links.getAttribute('aria-invalid')) === 'true');
   const described = ((await links.getAttribute('aria-describedby')) ?? '').split(' ').filter((id) => id.includes('error'));
   const error = page.locator(`#${described[0] ?? 'nothing'}`);
-  expect('there is no error beside the field', described.length > 0 && (await error.isVisible()));
+  expect('there is no error next to the field', described.length > 0 && (await error.isVisible()));
   expect('another field is marked too', (await page.locator('main form [aria-invalid=true]').count()) === 1);
   for (const [name, value] of Object.entries(person)) {
     expect(`${name} has lost its value`, (await field(page, name).inputValue()) === value);

@@ -52,7 +52,7 @@ async function travel(page, acme, role, width, fault) {
   await page.waitForTimeout(Math.max(0, 3200 - (Date.now() - openedAt)));
   await enter(page, /\/status\//);
   await inspect(page, fault);
-  // The controls of the status page.
+  // Use the controls of the status page.
   await tabTo(page, fault, ({ text }) => text === words.withdraw);
   await page.keyboard.press('Enter');
   await tabTo(page, fault, ({ text }) => text === words.sure);
@@ -77,7 +77,8 @@ async function tabTo(page, fault, is) {
   throw new Error(`${page.url()}: ${TABS_MAX} stops, and none is the expected one; the last is ${stop.html}`);
 }
 
-/// Returns the focused element. Reports a fault unless it is inside the window, uncovered and outlined.
+/// Returns the focused element. Unless it is the body, reports a fault if it is outside the window, covered or without
+/// an outline.
 async function focused(page, fault) {
   const stop = await page.evaluate(async () => {
     await new Promise(requestAnimationFrame);

@@ -2,7 +2,8 @@
 
 const TABS_MAX = 150;
 
-/// Waits for the page to which the last key leads. Returns its focused element, with the reason if it cannot be seen.
+/// Waits for the page to which the last key leads. Returns its focused element, with the reason if the element cannot
+/// be seen.
 async function settled(page) {
   for (;;) {
     await page.waitForLoadState();

@@ -1,4 +1,4 @@
-//! `--acme-domain`: the first certificate, renewals, and everything that can go wrong with an authority.
+//! `--acme-domain`: the first certificate, renewals, and failures of the certificate authority.
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -155,7 +155,7 @@ fn a_certificate_is_renewed_while_requests_go_on() {
 }
 
 #[test]
-fn a_failed_attempt_is_remembered_across_restarts_and_repeated_on_demand() {
+fn a_failed_attempt_delays_the_next_one_with_the_same_authority_across_restarts() {
     let fixture = Fixture::new();
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let down = format!("https://localhost:{}/directory", closed.port());

@@ -10,7 +10,7 @@ fn export(dir: &WorkDir, db: &str) -> String {
     dir.run(&["export", "--db", db]).succeeded().stdout
 }
 
-/// Returns a document with one organization, one role and this many candidates.
+/// Returns an interchange document with one organization, one role and this many candidates.
 fn large(candidates: usize) -> String {
     let candidate = |number| json!({ "name": "A", "email": format!("a{number}@example.net") });
     let candidates: Vec<Value> = (0..candidates).map(candidate).collect();
@@ -86,7 +86,7 @@ fn an_integration_without_its_secret_is_imported_disabled_with_a_warning() {
     assert_eq!(again["organizations"][0]["hrIntegration"]["enabled"], false);
 }
 
-/// Introduces an error into a document.
+/// Introduces an error into an interchange document.
 type Change = fn(&mut Value);
 
 #[test]

@@ -89,7 +89,7 @@ impl Person {
 /// The number of leading bytes by which the search groups needles.
 const HEAD: usize = 6;
 
-/// Returns the needles that occur in the database or in the files beside it, each with the name of its file.
+/// Returns the needles that occur in the database or in the files next to it, each with the name of its file.
 pub(crate) fn found<N: AsRef<[u8]>>(dir: &WorkDir, needles: &[N]) -> Vec<String> {
     let mut by_head: HashMap<&[u8], Vec<&[u8]>> = HashMap::new();
     // The first two bytes rule out most positions quickly.

@@ -159,7 +159,7 @@ fn help_of_a_command_names_every_option_and_its_variable() {
                 let variable = format!("[env: {}=]", variable(option));
                 assert!(help.stdout.contains(&variable), "{variable} is not in the help of {command}: {}", help.stdout);
             }
-            // Conversely, every option has a variable.
+            // Conversely, the help names no other options or variables.
             assert_eq!(help.stdout.matches("[env: ").count(), options.len(), "{command}: {}", help.stdout);
             let is_option = |line: &str| line.trim_start().starts_with("--") || line.trim_start().starts_with("-h,");
             let listed = help.stdout.lines().filter(|line| is_option(line) && !line.contains("--version")).count();

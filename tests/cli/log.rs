@@ -22,7 +22,8 @@ const SECRETS: [&str; 9] = [
     "path-of-mine",
 ];
 
-/// Sends requests of every kind, which contain the strings in `SECRETS`. Returns the method, route and answer of each.
+/// Sends requests of several kinds, which contain the strings in `SECRETS`. Returns the method, route and answer of
+/// each.
 fn requests(service: &RunningService, key: &str) -> Vec<(&'static str, &'static str, Answer)> {
     let authorization = format!("Bearer {key}");
     let headers = [

@@ -49,7 +49,7 @@ fn every_request_is_redirected_to_the_same_path_of_the_base_url() {
             assert_eq!(answer.header("cache-control"), Some("no-store"));
         }
     }
-    // A request with HTTP/1.0 and without a Host.
+    // A request with HTTP/1.0 needs no Host.
     assert!(answer(address, "GET /x HTTP/1.0\r\n\r\n").expect(308).head.contains("/x\r\n"));
     service.stop("TERM").succeeded();
 }

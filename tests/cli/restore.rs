@@ -2,7 +2,8 @@
 
 use crate::support::{Output, WorkDir, mode};
 
-/// Creates a file with an organization, an admin key, and a session of each user.
+/// Creates a file with an organization, an admin key, a session of each user, and a passkey and a password of the
+/// owner. Returns its directory and the key.
 fn file() -> (WorkDir, String) {
     let dir = WorkDir::new();
     dir.imported("a.db");
@@ -38,8 +39,8 @@ fn a_restore_brings_back_the_data_but_not_revoked_access() {
     let headers = [("Authorization", authorization.as_str())];
     service.get("/api/v1/me", &bad).expect(200);
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    // After the backup: a decision, an erasure, a revoked key, a new key, a new password, a disabled user, a removed
-    // membership and passkey, and an ended session.
+    // After the backup come a decision, an erasure, a revoked key, a new key, a new password, a disabled user, a
+    // removed membership and passkey, a hold, a new secret of the HR integration, and an ended session.
     service.send("POST", "/api/v1/candidate-steps/cstep_1_2/hire", &headers, "").expect(200);
     service.send("DELETE", "/api/v1/candidates/cand_2", &headers, "").expect(200);
     service.stop("KILL");
@@ -63,7 +64,7 @@ fn a_restore_brings_back_the_data_but_not_revoked_access() {
     let output = restore(&dir, &[]).succeeded();
     for line in [
         "the backup is an earlier state of the file",
-        // The hire, and the withdrawal by the erasure.
+        // The decisions are the hire and the withdrawal by the erasure.
         "lost: 2 decisions, 1 key",
         "comes back: nothing",
         "does not come back: 1 revoked key, 1 ended session, 1 removed membership, and the password, role or state of 2 users",
@@ -152,7 +153,7 @@ fn a_file_that_is_not_a_database_is_not_replaced() {
     restore_failed(&dir, "a.db is empty, is damaged at its beginning, or belongs to another program; move it away");
     assert_eq!(dir.read("a.db"), b"letters");
     std::fs::remove_file(dir.path("a.db")).unwrap();
-    // A write-ahead log without its file must not stay beside the new file.
+    // A write-ahead log without its file must not stay next to the new file.
     dir.write("a.db-wal", "remains");
     let output = restore(&dir, &[]).succeeded();
     for words in ["it does not exist", "all sessions and sign-in links end", "`appliance key list`", "--revoke-keys"] {
@@ -168,7 +169,7 @@ fn a_file_that_is_not_a_database_is_not_replaced() {
     dir.serve(&["--db", "a.db"]).get("/api/v1/me", &key).expect(401);
 }
 
-/// Damages the root page of a table that the restore does not read.
+/// Damages the root page of an index that the restore does not read.
 fn damage(dir: &WorkDir) {
     let sql = "SELECT rootpage FROM sqlite_schema WHERE name = 'candidate_words_of_block'";
     let (page, size) = (dir.number("a.db", sql) as usize, dir.number("a.db", "PRAGMA page_size") as usize);

@@ -1,4 +1,4 @@
-//! `serve`: how it starts, when it refuses to start, and how it stops.
+//! `serve`: how it starts, when it refuses to start, what its options change, and how it stops.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -74,7 +74,7 @@ fn a_link_that_cannot_be_printed_is_not_created() {
 }
 
 #[test]
-fn bootstrap_admin_prints_a_link_beside_the_key() {
+fn bootstrap_admin_prints_a_link_in_addition_to_the_key() {
     let dir = WorkDir::new();
     let made = dir.run(&["bootstrap-admin", "--db", "a.db", "--email", "root@example.org"]).succeeded();
     assert!(!made.stdout.contains("/join/"), "standard output has only the key: {made:?}");

@@ -104,7 +104,7 @@ fn a_stop_during_a_checkpoint_by_another_process_causes_exit_status_1_and_loses_
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM candidate_roles WHERE status = 'Hired'"), 1);
 }
 
-/// A job, the write that a trigger refuses, and the work that the job finds when the service starts.
+/// Jobs, each with the write that a trigger refuses and the work that the job finds when the service starts.
 const FAULTS: [(&str, &str, &str); 6] = [
     (
         "sweeping",

@@ -124,7 +124,7 @@ fn every_request_is_answered_when_the_service_stops_under_load() {
     let (answered, unanswered) = (figure(&counts.answered), figure(&counts.unanswered));
     let last = figure(&counts.last_answers);
     println!(
-        "{STOPS} stops: {answered} requests answered, {last} of them last on their connection, {unanswered} unanswered"
+        "{STOPS} stops: {answered} requests answered ({last} as the last on their connection), {unanswered} unanswered"
     );
     assert_eq!(unanswered, 0, "of {answered} requests in {STOPS} stops");
     assert!(last > 0, "no answer closes its connection");

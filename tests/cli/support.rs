@@ -240,7 +240,6 @@ impl Output {
     }
 }
 
-/// A running service.
 pub(crate) struct RunningService {
     child: Child,
     pub(crate) address: SocketAddr,
@@ -410,8 +409,8 @@ pub(crate) fn mode(path: &Path) -> u32 {
 /// The secret that signs the deliveries of the organization in the document.
 pub(crate) const HR_SECRET: &str = "whsec_YS1zZWNyZXQtb2YtaHItMDEyMzQ1Njc4OQ==";
 
-/// Returns a document with an owner, a member, an open public role with two steps, and two candidates at the first
-/// step.
+/// Returns an interchange document with an owner, a member, an open public role with two steps, and two candidates at
+/// the first step.
 pub(crate) fn document() -> Value {
     let candidate = |number: usize| {
         json!({

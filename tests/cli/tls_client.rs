@@ -18,7 +18,7 @@ use crate::support::{Answer, WorkDir, connect, read_answer};
 /// The versions of TLS that the service speaks.
 pub(crate) const VERSIONS: [&SupportedProtocolVersion; 2] = [&version::TLS12, &version::TLS13];
 
-/// The files of the service.
+/// The names of the files with the certificate and its key.
 pub(crate) const CERT: &str = "fullchain.pem";
 pub(crate) const KEY: &str = "privkey.pem";
 

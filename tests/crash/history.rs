@@ -40,7 +40,6 @@ struct UnansweredDecision {
 /// Usage rows by user agent.
 type Rows = HashMap<String, Vec<String>>;
 
-/// The state of an application.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum ApplicationState {
     InProgress,

@@ -53,7 +53,6 @@ pub(crate) struct Crash {
     pub(crate) unanswered_at_kill: usize,
 }
 
-/// A running load.
 pub(crate) struct Load {
     shared: Arc<Shared>,
     process: ServiceProcess,
@@ -169,7 +168,7 @@ impl Load {
         assert!(!waited.1.timed_out(), "{count} decisions are answered in time");
     }
 
-    /// Waits for the answers to all requests in flight and returns all exchanges.
+    /// Ends the load: waits for the answers to all requests in flight and returns all exchanges.
     pub(crate) fn stop(self) -> Vec<Exchange> {
         self.shared.is_stopping.store(true, Ordering::SeqCst);
         for worker in self.workers {
@@ -235,7 +234,7 @@ impl Worker {
         chosen.unwrap_or(Action::Me)
     }
 
-    /// Returns the rejection that reverses a hire, after about every second hire.
+    /// Returns the rejection that reverses a hire, for about every second hire.
     fn reversal(&mut self, exchange: &Exchange) -> Option<Action> {
         let Action::Hire(application) = &exchange.action else { return None };
         let reverses = self.reverses && exchange.is_decision() && self.dice().is_multiple_of(2);

@@ -39,7 +39,7 @@ def apply(root):
 
 
 def make_source(directory):
-    """Copies what a build of the program needs, and adds the switch."""
+    """Copies the files that a build of the program needs, and adds the switch."""
     for entry in os.scandir(ROOT):
         if entry.is_file():
             shutil.copy(entry.path, directory)
