@@ -1,6 +1,6 @@
-//! Deliveries to HR systems by the real binary, with real clocks, processes and connections. The tests check that a
-//! kill of either side does not lose a message or send it under a second id, that only valid certificates are accepted,
-//! that the log has no personal data, and that a stop is quick.
+//! Deliveries to HR systems by the real binary, with real clocks, processes and connections. The tests check that no
+//! message is lost or sent under a second id if either side is killed, that only valid certificates are accepted, that
+//! the log has no personal data, and that a stop is quick.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 

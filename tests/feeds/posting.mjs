@@ -41,7 +41,8 @@ for (const organization of organizations.filter(({ portal }) => portal.enabled))
 }
 assert.equal(compiled('postings.ts', typescript), '');
 
-// Both checks must refuse wrong postings: one with an unknown member, and one without a title.
+// Both checks must refuse a wrong posting: the compiler because of an unknown member, the validator because of a
+// missing title.
 const wrong = { '@context': 'https://schema.org', '@type': 'JobPosting', description: 'x', datePosted: '2026-09-01', salery: 1 };
 const literal = `export const wrong: WithContext<JobPosting> = ${JSON.stringify(wrong)};\n`;
 assert.match(compiled('wrong.ts', typescript + literal), /salery/);

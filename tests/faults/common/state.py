@@ -1,4 +1,4 @@
-"""The state of a file: every row that an act can change, the exported interchange document, the erasure list."""
+"""The state of a file: every row that an act can change, the exported interchange document, and the erasure list."""
 
 import hashlib
 import os

@@ -26,7 +26,7 @@ LIMIT_MB = 64
 PASSWORD = "a raven counts nine lanterns"
 ROLES = 40
 
-# The number of sign-ins, the seconds of the mixed load, the idle seconds after it.
+# The number of sign-ins, the seconds of the mixed load, and the idle seconds after it.
 SHORT, LONG = (1_000, 20, 65), (1_000, 1_800, 300)
 RESULT = None
 

@@ -114,7 +114,7 @@ def try_change(outcome, binary, company, place, change):
 
 def try_links(outcome, binary, company, place):
     """A service runs through a symbolic link. A second service on the same file is refused, and the write-ahead log is
-    beside the file."""
+    next to the file."""
     real = os.path.join(place, "real")
     os.mkdir(real, 0o700)
     path = company.copy(real)
@@ -124,7 +124,7 @@ def try_links(outcome, binary, company, place):
     client = service.client()
     outcome.check(c.is_answered(c.hire(company, 1).send(client)[0]), "the service works through a link")
     outcome.check(not os.path.exists(link + "-wal") and os.path.exists(path + "-wal"),
-                  "the write-ahead log is beside the file")
+                  "the write-ahead log is next to the file")
     second = Service(binary, path, log=os.path.join(place, "second"), is_expected=False)
     outcome.check(second.has_ended and second.port is None, "a second service on the same file is refused",
                   second.output()[-200:])
@@ -151,7 +151,7 @@ def try_refusals(outcome, binary, company, place):
         status = service.wait(20)
         outcome.check(status == CONFIGURATION or path == place and status == 1, "a file that cannot be used is refused",
                       (os.path.basename(path), status, service.output()))
-        # SQLite leaves an empty write-ahead log beside a file that others can read.
+        # SQLite leaves an empty write-ahead log next to a file that others can read.
         outcome.check(path == shared or sorted(os.listdir(place)) == before, "a refusal creates no file",
                       (os.path.basename(path), sorted(set(os.listdir(place)) - set(before))))
     missing = os.path.join(place, "none", "a.db")

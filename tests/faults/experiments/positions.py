@@ -2,9 +2,9 @@
 act is in the file, and an unanswered act is in the file completely or not at all.
 
 Method: the shim numbers the operations on the service's files. For each kind of act, and for the start and the stop of
-the service, it kills the process at each number, in three ways: before the operation, in the middle of a write, after
-the operation. The service then starts again, and the file is compared with the file before the act. The short form
-tries two kills of each act.
+the service, it kills the process at each number, in three ways: before the operation, in the middle of a write, and
+after the operation. The service then starts again, and the file is compared with the file before the act. The short
+form tries two kills of each act.
 
 If the claim were false: some position would leave changed rows without the act, an answered act would be missing,
 `check` would report a finding, or the service would not start.

@@ -38,7 +38,7 @@ def run(outcome, binary):
         sessions = count // len(WAYS)
         for _ in range(sessions):
             sign_out(outcome, service)
-        outcome.check(acts > 0 and late > 0, "there are acts before and requests after each revocation", (acts, late))
+        outcome.check(acts > 0 and late > 0, "there are acts before and requests after the revocations", (acts, late))
         service.stop()
         verdict.sound(outcome, binary, company.path, "after the revocations")
     outcome.report(f"{count} revocations, {acts} acts before them, {late} requests after their answers; "

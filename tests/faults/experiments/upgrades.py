@@ -7,7 +7,7 @@ kills the first start of that program on a file of the current version, at each 
 each kill, the file must be whole in the old or the new version, with all candidates. The next start must complete
 the upgrade, and the copy of the old file must have the old version and all candidates.
 
-If the claim were false: a file would have the new version without all of its changes, or a row would be missing, or the
+If the claim were false: a file would have the new version without all of its changes, a row would be missing, or the
 start after the kill would fail.
 """
 

@@ -1,6 +1,6 @@
 """The deliberate defects: exact replacements in the source, and the experiment that must catch each.
 
-`crate::has_defect` is added to the copy. A replacement keeps the original behaviour while its defect is off.
+The build adds `crate::has_defect` to the copy. A replacement keeps the original behaviour while its defect is off.
 """
 
 from collections import namedtuple
