@@ -1,11 +1,11 @@
-//! Log lines about deliveries have no personal data.
+//! Log lines about deliveries contain no secrets, no paths and no personal data.
 
 use crate::admin::Admin;
 use crate::fixture::Fixture;
 use crate::receiver::{Behaviour, Receiver};
 use crate::support::WorkDir;
 
-/// Answers of a receiver, some with private text, and the logged result of each attempt.
+/// Behaviours of a receiver, some of which answer with private text, and the logged result of each attempt.
 const ANSWERS: [(Behaviour, &str); 9] = [
     (Behaviour::Accept, "answered 200; delivered"),
     (Behaviour::Refuse, "answered 500; next attempt at "),

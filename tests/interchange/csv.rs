@@ -170,7 +170,7 @@ fn imported_hires_fill_positions_and_never_overfill_them() {
         .refused(&[&format!("line 3: {full}"), &format!("line 4: {full}")]);
     assert_eq!(company.role("role_eng")["status"], "filled");
     company.csv(hired("Engineer", &["c"])).refused(&[&format!("line 2: {full}")]);
-    // Applications without a hire need no position. A closed role and a draft retain their status.
+    // Applications without a hire need no position. A closed role retains its status.
     company.csv("name,email,role\ne,e@x.org,Engineer\n").fine();
     company.csv(hired("role_d1", &["a"])).fine();
     assert_eq!(company.role("role_d1")["status"], "closed");

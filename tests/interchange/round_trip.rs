@@ -235,8 +235,8 @@ fn whole_amounts_have_no_fraction_and_members_have_the_documented_order() {
     assert!(locations.is_sorted(), "{locations:?}");
 }
 
-/// Returns the valid document after one step was added, one step was removed and the others were reordered. Two
-/// applications still have the steps of earlier pipelines.
+/// Returns the valid document after one step was added, one step was removed and the remaining steps were reordered.
+/// Two applications still have the steps of earlier pipelines.
 fn with_a_pipeline_that_was_changed() -> Value {
     let mut document = sound();
     let pipeline = json!([

@@ -60,7 +60,7 @@ impl Company {
         self.export_of(system, &[], &sample(system))
     }
 
-    /// Returns the names of an application's imported files.
+    /// Returns the file names of an application's imported attachments.
     fn files(&self, application: &Value) -> Vec<String> {
         let id = ApplicationId::parse(application["applicationId"].as_str().unwrap()).unwrap();
         let files = read_alone(&self.file().path(), world(), |tx| store::attachment::imported::of_application(tx, &id))
@@ -237,7 +237,7 @@ fn reqcore_applications_of_first_and_later_versions_are_imported() {
     let ivar = company.application(florist, "ivar@home.example");
     assert_eq!((&ivar["status"], statuses(&ivar)), (&json!("Not Selected"), vec!["rejected", "pending"]));
     assert_eq!(company.application(florist, "jorunn@home.example")["hiredDate"], "2026-03-03T08:00:00.000000Z");
-    // Rows of an older database: fixed statuses, names of columns, and times without an offset.
+    // The rows of an older database have fixed statuses, members named after columns, and times without an offset.
     let dir = tempfile::tempdir().unwrap();
     let write = |name: &str, value: Value| fs::write(dir.path().join(name), value.to_string()).unwrap();
     write(
