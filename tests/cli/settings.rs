@@ -152,6 +152,8 @@ fn a_mistake_in_the_file_is_one_sentence_with_its_location() {
         ("rate-limit = 0x10", "not a hexadecimal, octal or binary number"),
         ("listen = ['8080']", "a.toml:1:10: `listen` must be a string in quotes or a number, not a list"),
         ("demo = 'yes'", "a.toml:1:8: `demo` must be true or false, not a string"),
+        ("demo = 1", "a.toml:1:8: `demo` must be true or false, not a number"),
+        ("demo = 0b1", "a.toml:1:8: `demo` must be true or false, not a hexadecimal, octal or binary number"),
         ("log-format = 'xml'", "a.toml:1:14: `log-format` cannot be \"xml\": it must be one of text, json"),
         ("# ü\ntrusted-proxy = ['ü', '10.0.0.0/33']", "a.toml:2:18: `trusted-proxy` cannot be \"ü\": a network looks"),
         (

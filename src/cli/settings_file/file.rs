@@ -156,6 +156,7 @@ fn unknown(name: &str, value: &DeValue<'_>, options: &Options) -> String {
 fn kind(value: &DeValue<'_>) -> &'static str {
     match value {
         DeValue::String(_) => "a string",
+        DeValue::Integer(number) if number.radix() == 10 => "a number",
         DeValue::Integer(_) => "a hexadecimal, octal or binary number",
         DeValue::Float(_) => "a fraction",
         DeValue::Boolean(_) => "true or false",
