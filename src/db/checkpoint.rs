@@ -26,8 +26,8 @@ const RESTART_FROM_PAGES: u64 = 16_000;
 /// The maximum number of pages that can be left to copy when the log is restarted. The writer waits during the restart.
 const RESTART_COPIES_PAGES_MAX: u64 = 1_000;
 
-/// The interval between checkpoints while the log has fewer than [`COPY_FROM_PAGES`] uncopied pages. A reader that
-/// prevents checkpoints is noticed within this time.
+/// The interval between checkpoints while the log has fewer than [`COPY_FROM_PAGES`] uncopied pages and fewer than
+/// [`RESTART_FROM_PAGES`] pages in all. A reader that prevents checkpoints is noticed within this time.
 const COPY_EVERY: Duration = Duration::from_secs(10);
 
 /// The size above which health reports the log: twice the size to which SQLite truncates the log
@@ -101,8 +101,9 @@ impl CheckpointJob {
         }
         let truncated = truncate_if_due(&mut || truncate(&self.connection, || self.may_copy()));
         if let Some(is_truncated) = truncated.filter(|is_truncated| *is_truncated || self.is_intact()) {
-            let held = "another process is reading the file, so erased data stays in the log".to_owned();
-            self.report_unless(is_truncated, LOG_TRUNCATED, held);
+            let held = "the write-ahead log could not be truncated, for example because something is reading the file, \
+                        so erased data stays in the log";
+            self.report_unless(is_truncated, LOG_TRUNCATED, held.to_owned());
         }
         let bytes = log_bytes(&self.path);
         let large = format!("the write-ahead log has {bytes} bytes, more than {WAL_BYTES_MAX}");

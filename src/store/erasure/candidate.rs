@@ -26,7 +26,7 @@ use crate::world::World;
 /// progress.
 ///
 /// # Errors
-/// [`Error::Full`] or [`Error::Unavailable`] if the erasure list cannot be written.
+/// [`Error::Full`] or [`Error::Unavailable`] if the erasure list cannot be read or written.
 pub fn erase(
     tx: &Tx<'_>,
     erasures: &Erasures,

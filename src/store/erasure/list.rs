@@ -140,10 +140,12 @@ pub(crate) fn complete_lines(file: &Path) -> std::io::Result<Option<Vec<u8>>> {
 }
 
 /// Adds lines from the list of `copy` to the list of `file`, before `copy` replaces `file`. A line is added if the list
-/// of `file` lacks the erasure, or if the line has a later last change or none. Returns the number of added lines.
+/// of `file` lacks the erasure, or if its line has a last change and the line of `copy` has a later one or none.
+/// Returns the number of added lines.
 ///
 /// # Errors
-/// [`Error::Defect`] if a list is damaged; [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written.
+/// [`Error::Defect`] if a list is damaged or cannot be read; [`Error::Full`] or [`Error::Unavailable`] if the list of
+/// `file` cannot be extended.
 pub(in super::super) fn add_missing_lines(file: &Path, copy: &Path) -> Result<usize, Error> {
     let list = ErasureList::beside(file);
     let read = |list: &ErasureList| list.read().map_err(|error| Error::Defect(error.to_string()));
@@ -200,9 +202,9 @@ impl ErasureList {
     /// [`Error::Unavailable`] if the list cannot be read.
     pub(super) fn end(&self) -> Result<u64, Error> {
         match File::open(&self.0) {
-            Ok(mut list) => whole_lines_end(&mut list).map_err(|error| unwritable(&error)),
+            Ok(mut list) => whole_lines_end(&mut list).map_err(|error| unreadable(&error)),
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(0),
-            Err(error) => Err(unwritable(&error)),
+            Err(error) => Err(unreadable(&error)),
         }
     }
 
@@ -241,6 +243,10 @@ impl ErasureList {
         };
         list.set_len(end).and_then(|()| list.sync_all()).map_err(|error| unwritable(&error))
     }
+}
+
+fn unreadable(error: &std::io::Error) -> Error {
+    Error::of_io("the erasure list cannot be read", error)
 }
 
 fn unwritable(error: &std::io::Error) -> Error {
@@ -331,6 +337,22 @@ mod tests {
         std::fs::write(&list.0, "cand_").unwrap();
         append(&list, &["cand_3"]);
         assert_eq!(read(&list), ["cand_3"]);
+    }
+
+    #[test]
+    fn the_error_for_an_unusable_list_says_whether_reading_or_writing_failed() {
+        let dir = tempfile::tempdir().unwrap();
+        let list = ErasureList::beside(&dir.path().join("a.db"));
+        // A directory can be neither read nor written as a file.
+        std::fs::create_dir(&list.0).unwrap();
+        for (outcome, failure) in [
+            (list.end().map(drop), "the erasure list cannot be read: "),
+            (list.append(0, &[]), "the erasure list cannot be written: "),
+            (list.truncate(0), "the erasure list cannot be written: "),
+        ] {
+            let error = outcome.unwrap_err();
+            assert!(matches!(&error, Error::Unavailable(why) if why.starts_with(failure)), "{error:?}");
+        }
     }
 
     #[test]

@@ -84,7 +84,7 @@ impl Erasures {
     /// after an erasure, and an older copy of the file must not bring the signup back.
     ///
     /// # Errors
-    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written.
+    /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be read or written.
     pub(in super::super) fn record_signup(&self, signup: &SignupId) -> Result<(), Error> {
         self.record(&[signup_line(signup.clone())])
     }

@@ -27,7 +27,7 @@ use crate::world::World;
 /// Deletes the data that the holder of a page may delete.
 ///
 /// # Errors
-/// [`Error::Full`] or [`Error::Unavailable`] if the erasure list cannot be written.
+/// [`Error::Full`] or [`Error::Unavailable`] if the erasure list cannot be read or written.
 pub fn delete(
     tx: &Tx<'_>,
     erasures: &Erasures,
