@@ -1,4 +1,5 @@
-//! Organizations with applications that can be hired, and a service on a file with them.
+//! Organizations with applications whose candidates can be hired, and a service on a file that contains these
+//! organizations.
 
 use std::net::SocketAddr;
 

@@ -13,9 +13,10 @@ use crate::store::backup::Settings;
 
 #[derive(Debug, Clone, Args)]
 pub(super) struct BackupScheduleArg {
-    /// Make backups of the file in this directory, such as appliance-2026-11-23T020000Z.db for appliance.db. Each
-    /// backup is checked before it counts. The service creates the directory when it starts, but not its parent. Use
-    /// the directory for one file only, on another disk if possible. Without this flag, the service makes no backups.
+    /// The directory for backups of the file. A backup of appliance.db is named, for example,
+    /// appliance-2026-11-23T020000Z.db. Each backup is checked before it counts. The service creates the directory when
+    /// it starts, but not its parent. Use the directory for one file only, and put it on another disk if possible.
+    /// Without this flag, the service makes no backups.
     #[arg(long, env = "APPLIANCE_BACKUP_DIR", value_name = "DIR")]
     backup_dir: Option<PathBuf>,
 

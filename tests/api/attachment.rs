@@ -89,7 +89,7 @@ pub(crate) fn apply_with(
     format!("{}/documents/{id}", path(hiring, nth))
 }
 
-/// Applies as the first candidate with a text file. Returns the attachment's path.
+/// Applies as the first candidate, with a text file. Returns the attachment's path.
 pub(crate) fn applied(app: &App, hiring: &Hiring) -> String {
     apply_with(app, hiring, 0, "cv.txt", MediaType::Text, b"engines")
 }

@@ -27,7 +27,8 @@ fn content(bytes: usize) -> Vec<u8> {
     (0u32..).flat_map(u32::to_le_bytes).take(bytes).collect()
 }
 
-/// Applies as the first candidate with an attachment. Returns its path for staff and its path under the status link.
+/// Applies as the first candidate, with an attachment. Returns the attachment's path for staff and its path under the
+/// status link.
 fn applied(app: &App, hiring: &Hiring, content: &[u8]) -> [String; 2] {
     let staff = apply_with(app, hiring, 0, "cv.pdf", MediaType::Pdf, content);
     let own = format!("{}/documents/{}", new_status_link(app, hiring, 0), staff.rsplit('/').next().unwrap());
@@ -192,7 +193,7 @@ fn a_download_of_damaged_content_is_cut_off_and_check_reports_it() {
     let (_, secret) = app.make_key_with_all(&hiring.staff("owner"));
     let id = paths[0].rsplit('/').next().unwrap().to_owned();
     assert_eq!(app.check(), Vec::<String>::new());
-    // One byte in the middle of the first chunk changes. The length stays the same.
+    // One byte inside the first chunk changes. The length stays the same.
     app.change(
         "UPDATE document_pieces SET content = CAST(substr(content, 1, 99) || x'ff' || substr(content, 101) AS BLOB)
          WHERE number = 1",

@@ -30,7 +30,7 @@ for (const organization of organizations.filter(({ portal }) => portal.enabled))
     assert.match(page, new RegExp(`<link rel="canonical" href="${url}">`));
     const posting = JSON.parse(blocks[0][1]);
     check(organization, role, url, posting);
-    // The posting is a literal, because the compiler checks the members of literals only.
+    // The JobPosting is a literal, because the compiler checks the members of literals only.
     typescript += `export const posting${pages}: WithContext<JobPosting> = ${JSON.stringify(posting)};\n`;
     const found = await errors(page);
     const known = found.filter((issue) => names(issue).length > 0 && names(issue).every((name) => UNKNOWABLE.includes(name)));
@@ -41,7 +41,7 @@ for (const organization of organizations.filter(({ portal }) => portal.enabled))
 }
 assert.equal(compiled('postings.ts', typescript), '');
 
-// Both checks must refuse a wrong posting: the compiler because of an unknown member, the validator because of a
+// Both checks must refuse a wrong JobPosting: the compiler because of an unknown member, the validator because of a
 // missing title.
 const wrong = { '@context': 'https://schema.org', '@type': 'JobPosting', description: 'x', datePosted: '2026-09-01', salery: 1 };
 const literal = `export const wrong: WithContext<JobPosting> = ${JSON.stringify(wrong)};\n`;

@@ -5,8 +5,8 @@ use rusqlite::Connection;
 use super::data::{KEYS, Size, key_number, usage_at, usage_key};
 use super::progress::Progress;
 
-/// Fills the usage log, the usage index, which has an entry for every 64th row of a key, and the table of the newest
-/// row of each key.
+/// Fills the usage log, the usage index and the table of the newest row of each key. The index has an entry for every
+/// 64th row of a key.
 pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
     append_rows(connection, size);
     eprintln!("  usage index");

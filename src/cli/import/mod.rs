@@ -1,5 +1,6 @@
-//! `appliance import`: imports an interchange document, all or nothing, or imports roles and candidates from another
-//! program into an existing organization.
+//! `appliance import`: imports an interchange document, or imports roles and candidates from another program into an
+//! existing organization. If an interchange document has errors or conflicts with the file, nothing is imported. A
+//! staged import can skip applications, because the file can change while the import runs.
 
 mod advice;
 mod args;

@@ -54,7 +54,7 @@ pub(super) fn require_directory(db: &Path) -> Result<(), Failure> {
     )))
 }
 
-/// Changes the database in one transaction, and prints the address of the portal and a sign-in link.
+/// Changes the database in one transaction. Prints the address of the portal, if the portal is on, and a sign-in link.
 ///
 /// # Errors
 /// Fails if the database cannot be used, or if the output cannot be printed. In these cases, neither the organization

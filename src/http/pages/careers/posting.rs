@@ -1,7 +1,7 @@
 //! A role as search engines read it: a schema.org JobPosting, as JSON-LD in the role's page.
 //!
-//! The posting contains only known facts. It has a `validThrough` only if the role has a closing date. A role without a
-//! closing date is open until it is filled or closed, and its page then answers 410. The posting has no
+//! The JobPosting contains only known facts. It has a `validThrough` only if the role has a closing date. A role
+//! without a closing date is open until it is filled or closed, and its page then answers 410. The JobPosting has no
 //! `employmentType`, and no country unless the location names one.
 
 use serde_json::{Map, Value, json};
@@ -37,7 +37,7 @@ impl Employer<'_> {
     }
 }
 
-/// The dates of a posting.
+/// The dates of a JobPosting.
 #[derive(Debug, Clone, Default)]
 pub(super) struct PostingDates {
     /// The day on which the role was created, in the organization's time zone. The page shows the same day.
@@ -96,7 +96,7 @@ fn organization(base: &str, employer: &Employer<'_>) -> Value {
     organization
 }
 
-/// Inserts the place of work. If the location of a remote role consists only of countries, the posting requires
+/// Inserts the place of work. If the location of a remote role consists only of countries, the JobPosting requires
 /// applicants to live in one of these countries and has no `jobLocation`.
 fn insert_location(members: &mut Map<String, Value>, role: &RoleRecord) {
     let is_remote = role.work_type == Some(WorkType::Remote);

@@ -167,7 +167,7 @@ struct RolePage<'a> {
     apply: String,
     home: String,
     all_roles: String,
-    /// The posting as JSON-LD that is safe in HTML.
+    /// The JobPosting as JSON-LD that is safe in HTML.
     posting: String,
     /// Whether the page is a preview for staff.
     is_preview: bool,

@@ -150,7 +150,8 @@ fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut Fille
     signed
 }
 
-/// Chooses the file of this submission if `accepts_file` is true, or else the file that an earlier submission uploaded.
+/// Chooses the file of this submission if it was uploaded without a fault and `accepts_file` is true. Otherwise chooses
+/// the file that an earlier submission uploaded, if there is one. Adds a field error for a fault of the upload.
 fn choose_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
     let earlier = || sent.texts(ATTACHMENT_FIELD).next().and_then(AttachmentToken::parse);
     match sent.upload() {

@@ -24,7 +24,7 @@ use crate::domain::acme::RETRY_AFTER_MAX;
 use crate::domain::hr_delivery::parse_retry_after_up_to;
 use crate::world::World;
 
-/// The maximum size of an answer. A chain of four certificates has about 8 KiB.
+/// The maximum size of an answer. A chain of four certificates is about 8 KiB long.
 const BODY_BYTES_MAX: usize = 256 * 1_024;
 
 /// The maximum size of the head of an answer.

@@ -1,4 +1,4 @@
-//! The settings of certificates by ACME.
+//! The settings for ordering certificates by ACME.
 
 use std::sync::Arc;
 

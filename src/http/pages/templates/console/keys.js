@@ -1,5 +1,5 @@
 // Keyboard shortcuts. The keys are on the page's own controls (`data-key="e"`, or `data-key="g i"` for two keys in a
-// row), so the list that `?` shows cannot be out of date. Modules add keys without a control with `addKey`.
+// row), so the list that `?` shows cannot be out of date. Modules use `addKey` to add keys that have no control.
 
 const KEY_PAUSE_MS = 1500;
 const extraKeys = new Map();

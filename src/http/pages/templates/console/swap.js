@@ -12,7 +12,8 @@
 //   <template data-dialog>     shows a dialog
 //   <template data-focus="ID"> moves the focus to this element
 //
-// An answer without templates is another page, which the browser opens.
+// If an answer has no templates, the browser opens the page of the link or, after a form, the page to which the service
+// redirected. Without a redirect, the browser loads the current page again.
 
 /** The only place where text becomes HTML (Trusted Types policy `console`). */
 const html = globalThis.trustedTypes?.createPolicy("console", { createHTML: (text) => text }) ?? { createHTML: (text) => text };
