@@ -5,6 +5,9 @@ use std::net::SocketAddr;
 use std::process::{Child, ChildStderr};
 use std::time::Instant;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use rcgen::PublicKeyData as _;
 use serde_json::{Value, json};
 
 use crate::support::{Answer, Output, PATIENCE, RunningService, WorkDir, connect};
@@ -244,4 +247,46 @@ fn each_sign_in_is_logged_with_keyed_hashes_of_account_and_address() {
     let output = service.stop("TERM").succeeded();
     let line = output.stderr.lines().find_map(sign_in_words).unwrap();
     assert_ne!(line[1], lines[2][1]);
+}
+
+/// Tries to sign in with a passkey, without a signature.
+fn try_passkey(service: &RunningService, credential_id: &str) {
+    let form = [("Content-Type", "application/x-www-form-urlencoded"), ("Sec-Fetch-Site", "same-origin")];
+    let options = service.send("POST", "/sign-in/passkey-options", &form, "").expect(200);
+    let challenge = options.json()["challenge"].clone();
+    let client_data = json!({ "type": "webauthn.get", "challenge": challenge, "origin": "http://localhost:8080" });
+    let [id, client_data] = [credential_id, &client_data.to_string()].map(|text| URL_SAFE_NO_PAD.encode(text));
+    let body = format!("confirmation.credential_id={id}&confirmation.client_data={client_data}");
+    let cookie = options.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
+    let headers = [form[0], form[1], ("Cookie", cookie.as_str())];
+    service.send("POST", "/sign-in/passkey", &headers, &body).expect(401);
+}
+
+#[test]
+fn sign_ins_with_a_link_and_with_a_passkey_have_the_hash_of_the_account() {
+    let (dir, email) = (WorkDir::new(), "owner@acme.example");
+    dir.imported("a.db");
+    dir.run_with(&["set-password", "--db", "a.db", "--email", email], &[], b"correct horse battery").succeeded();
+    dir.change("a.db", &format!("UPDATE users SET email = 'Owner@ACME.example' WHERE email = '{email}'"));
+    let made = dir.run(&["sign-in-link", "--db", "a.db", "--email", email]).succeeded();
+    let service = dir.serve(&["--db", "a.db", "--base-url", "http://localhost:8080"]);
+    service.sign_in(email, "correct horse battery").expect(200);
+    let link = &made.stdout[made.stdout.find("/join/").unwrap()..];
+    let form = [("Content-Type", "application/x-www-form-urlencoded"), ("Sec-Fetch-Site", "same-origin")];
+    service.send("POST", link.trim_end(), &form, "password=a+quite+different+sentence").expect(303);
+    let spki = rcgen::KeyPair::generate().unwrap().subject_public_key_info();
+    let spki: String = spki.iter().map(|byte| format!("{byte:02x}")).collect();
+    let passkey = format!(
+        "INSERT INTO passkeys (id, user_id, credential_id, algorithm, spki, counter, name, created_at)
+         SELECT 'pk_1', id, CAST('known' AS BLOB), 'ES256', x'{spki}', 0, 'Key', 0 FROM users WHERE email_key = '{email}'"
+    );
+    dir.change("a.db", &passkey);
+    try_passkey(&service, "known");
+    try_passkey(&service, "unknown");
+    let output = service.stop("TERM").succeeded();
+    let lines: Vec<Vec<String>> = output.stderr.lines().filter_map(sign_in_words).collect();
+    let outcomes: Vec<&str> = lines.iter().map(|words| words[0].as_str()).collect();
+    assert_eq!(outcomes, ["succeeded", "succeeded", "failed", "failed"], "{output:?}");
+    assert!(lines[1][1] == lines[0][1] && lines[2][1] == lines[0][1], "the same account: {lines:?}");
+    assert_eq!(lines[3][1], "account=-");
 }

@@ -87,7 +87,8 @@ impl FreshSession {
         cookie_digest(&self.cookie)
     }
 
-    /// Begins the session of a user whose identity is proved. Returns the user and the value of `Set-Cookie`.
+    /// Begins the session of a user whose identity is proved, and logs the sign-in. Returns the user and the value of
+    /// `Set-Cookie`.
     ///
     /// # Errors
     /// `unauthorized` if the user is disabled or does not exist.
@@ -98,21 +99,26 @@ impl FreshSession {
         store::session::insert(tx, &session)?;
         let caller = store::session::principal(tx, &digest)?.ok_or(Refusal::Unauthorized { sent: true })?;
         store::session::record_sign_in(tx, &store::activity::stamp(&*ctx.world), &caller)?;
+        log_outcome(ctx, "succeeded", Some(&caller.email), self.client);
         Ok((caller, set_cookie(ctx, &self.cookie, TOTAL_MAX.as_secs())))
     }
 }
 
 impl FreshSession {
-    /// Logs the outcome of a sign-in without a password.
-    pub(in crate::http) fn log(&self, ctx: &Ctx, outcome: &str, account: &str) {
-        log_outcome(ctx, outcome, account, self.client);
+    /// Logs a failed sign-in without a password. `user` is `None` if the account is unknown.
+    pub(in crate::http) fn log_failed(&self, ctx: &Ctx, tx: &Tx<'_>, user: Option<&UserId>) -> Result<(), Error> {
+        let account = user.map(|user| store::user::find(tx, user)).transpose()?.flatten();
+        log_outcome(ctx, "failed", account.as_ref().map(|user| user.profile.email.as_str()), self.client);
+        Ok(())
     }
 }
 
-/// Logs the outcome of a sign-in. The log shows keyed hashes of the account and the client, so it identifies nobody.
-fn log_outcome(ctx: &Ctx, outcome: &str, account: &str, client: IpAddr) {
+/// Logs the outcome of a sign-in. The log shows keyed hashes of the account's address and the client, so it identifies
+/// nobody. It shows `-` for an unknown account. Addresses that differ only in letter case have the same hash.
+fn log_outcome(ctx: &Ctx, outcome: &str, account: Option<&str>, client: IpAddr) {
     let hash = |kind, text: &str| keyed_hash(ctx.store.form_secret(), kind, text);
-    let (account, client) = (hash("account", account), hash("address", &client.to_string()));
+    let account = account.map_or_else(|| "-".to_owned(), |address| hash("account", &address.to_lowercase()));
+    let client = hash("address", &client.to_string());
     ctx.telemetry.note(ctx.world.now(), None, &format!("sign-in {outcome} account={account} address={client}"));
 }
 
@@ -167,7 +173,7 @@ pub(in crate::http) fn check_password(
     let hash = account.as_ref().and_then(|(account, _)| account.password_hash.as_deref());
     let matches = ctx.password_matches(password, hash);
     let (Some(email), Some((account, factors)), true) = (email, account.as_ref(), matches) else {
-        log_outcome(ctx, "failed", &account_key, request.client());
+        log_outcome(ctx, "failed", Some(&account_key), request.client());
         if let Some((account, _)) = account {
             ctx.store.note_refused(Refused::SignIn(account.id));
         }
@@ -206,7 +212,7 @@ pub(in crate::http) fn check_code(
             return Ok(code);
         }
     }
-    log_outcome(ctx, "failed", email.key(), request.client());
+    log_outcome(ctx, "failed", Some(email.key()), request.client());
     ctx.store.note_refused(Refused::SignIn(user.clone()));
     Err(Refusal::Unauthorized { sent: true }.into())
 }
@@ -219,7 +225,7 @@ fn begin_attempt(ctx: &Ctx, request: &Request, account_key: &str) -> Result<Sign
     let device = cookie(ctx, request);
     let attempt = ctx.sign_in_throttle.begin(account_key, request.client(), device, ctx.world.monotonic());
     attempt.map_err(|retry_after_s| {
-        log_outcome(ctx, "throttled", account_key, request.client());
+        log_outcome(ctx, "throttled", Some(account_key), request.client());
         Refusal::RateLimited { retry_after_s }.into()
     })
 }
@@ -258,14 +264,13 @@ impl CheckedPassword {
             None => store::second_factor::factors(tx, &self.account.id)?.is_empty(),
         };
         if !is_unchanged || !is_factor_satisfied {
-            log_outcome(ctx, "failed", self.email.key(), self.session.client);
+            log_outcome(ctx, "failed", Some(self.email.key()), self.session.client);
             return Err(Refusal::Unauthorized { sent: true }.into());
         }
         let begun = self.session.begin(ctx, tx, &self.account.id)?;
         if let Some(code) = code {
             store::second_factor::record_use(tx, &store::activity::stamp(&*ctx.world), &begun.0, code)?;
         }
-        log_outcome(ctx, "succeeded", self.email.key(), self.session.client);
         Ok(begun)
     }
 }

@@ -126,6 +126,5 @@ fn sign_in(
         last_used_at: None,
     };
     store::passkey::add(tx, &store::activity::stamp(&*ctx.world), &who, &passkey, verified)?;
-    input.session.log(ctx, "succeeded", &who.email);
     Ok(recovery::make(ctx, tx, &who, &input.visit.visit, Some("/app"))?.with(header::SET_COOKIE, &cookie))
 }

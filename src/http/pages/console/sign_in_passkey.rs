@@ -84,12 +84,11 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<PasskeySignIn, Error> {
 fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &PasskeySignIn) -> Result<Reply, Error> {
     match input.answer.accept(ctx, tx, ChallengeUse::SignIn, None)? {
         Ok(stored) => {
-            let (caller, cookie) = input.session.begin(ctx, tx, &stored.user_id)?;
-            input.session.log(ctx, "succeeded", &caller.email);
+            let (_, cookie) = input.session.begin(ctx, tx, &stored.user_id)?;
             Ok(input.carried.resume(&input.visit)?.with(header::SET_COOKIE, &cookie))
         }
         Err(refused) => {
-            input.session.log(ctx, "failed", refused.user_id.as_ref().map_or("", |user| user.as_str()));
+            input.session.log_failed(ctx, tx, refused.user_id.as_ref())?;
             if let Some(user) = refused.user_id {
                 ctx.store.note_refused(Refused::SignIn(user));
             }
