@@ -14,6 +14,7 @@ crate::tests![
     the_message_names_the_time_at_which_the_status_page_shows_the_decision,
     a_hire_shows_its_effects_first_and_carries_them_out,
     the_last_hire_fills_the_role_and_a_further_hire_is_not_offered,
+    a_role_that_was_not_public_has_not_left_the_career_page,
     a_hire_without_the_required_position_code_shows_the_form_with_the_typed_values,
     a_decision_from_an_old_page_is_refused_with_the_current_step,
     a_partial_request_gets_the_refusal_as_a_dialog,
@@ -190,6 +191,21 @@ fn the_last_hire_fills_the_role_and_a_further_hire_is_not_offered() {
     assert_has(&page, &["The hire of Candidate 2 was reversed.", "Declined our offer"]);
     recruiter.submit(&act_path(&hiring, 2, "hire"), &[]).expect(303);
     assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn a_role_that_was_not_public_has_not_left_the_career_page() {
+    let app = App::start();
+    let hiring = app.hiring_with(|document| {
+        document["organizations"][0]["roles"][0]["public"] = json!(false);
+        document["organizations"][0]["roles"][0]["positions"] = json!(1);
+    });
+    let recruiter = app.browser(&hiring, "owner");
+    let path = act_path(&hiring, 0, "hire");
+    let page = recruiter.get(&path).expect(200);
+    assert_has(&page, &["This is the last position, so the role becomes filled."]);
+    let page = follow(&recruiter, recruiter.submit(&path, &[]));
+    assert_has(&page, &["The role is filled."]);
+    assert!(!page.text().contains("left the career page"));
 }
 
 fn a_hire_without_the_required_position_code_shows_the_form_with_the_typed_values() {

@@ -115,7 +115,9 @@ impl Act<'_> {
         };
         let mut lines = vec![fill(text, &[("name", &self.candidate.name), ("step", step.unwrap_or_default())])];
         if action == Action::Hired && self.is_role_filled(tx)? {
-            lines.push(words.filled.to_owned());
+            let role = store::role::find(tx, &self.organization.id, &self.application.role_id)?;
+            let is_public = role.is_some_and(|role| role.record.public) && self.organization.portal_enabled;
+            lines.push(if is_public { words.filled_public } else { words.filled }.to_owned());
         }
         lines.extend(self.what_the_candidate_sees(tx, texts, words, action)?);
         Ok(lines)
