@@ -202,6 +202,7 @@ mod tests {
             (Refusal::ConflictWith(String::new()), true),
             (Refusal::Gone(""), true),
             (Refusal::PreconditionFailed(Vec::new()), false),
+            (Refusal::UnknownVersion(None), false),
             (Refusal::Forbidden(""), false),
             (Refusal::Unauthorized { sent: true }, false),
             (Refusal::KeyRequired, false),

@@ -77,9 +77,10 @@ pub enum Refusal {
     /// The resource or link is no longer available, or the service does not know the state that the caller names.
     Gone(&'static str),
     /// The resource is no longer in a version that `If-Match` names. The value lists the changes since that version,
-    /// newest first. If the resource never had any version that `If-Match` names, the value contains only the newest
-    /// change, if any.
+    /// newest first.
     PreconditionFailed(Vec<LaterChange>),
+    /// `If-Match` names no version that the resource is known to have had. The value is the newest change, if any.
+    UnknownVersion(Option<LaterChange>),
     /// An earlier, different request used this `Idempotency-Key`.
     IdempotencyKeyReused,
     /// The body is larger than this many bytes.
@@ -157,6 +158,7 @@ impl Refusal {
     pub fn later_changes(&self) -> &[LaterChange] {
         match self {
             Self::PreconditionFailed(changes) => changes,
+            Self::UnknownVersion(newest) => newest.as_slice(),
             _ => &[],
         }
     }
@@ -196,6 +198,7 @@ impl Refusal {
                  If the secret is lost, revoke {id} and repeat the request with another Idempotency-Key"
             ),
             Self::PreconditionFailed(changes) => role_version::refusal_sentence(changes),
+            Self::UnknownVersion(newest) => role_version::unknown_version_sentence(newest.as_ref()),
             Self::IdempotencyKeyReused => "this Idempotency-Key was used for another request; use a new one".to_owned(),
             Self::MethodNotAllowed(allow) => format!("this path accepts {allow}"),
             Self::PayloadTooLarge(bytes_max) => format!("the body must be at most {bytes_max} bytes"),

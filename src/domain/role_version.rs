@@ -1,6 +1,6 @@
 //! The version of a role: the newest act on the role itself or on its steps. A caller who changes a role can name the
 //! version that they have seen. If the role has a newer version, the change is refused, and the refusal names the
-//! changes since the version that the caller has seen.
+//! changes since the version that the caller has seen. If that version is unknown, the refusal names the newest change.
 //!
 //! Applications and decisions do not change the version. A hire therefore does not interfere with somebody who edits
 //! the text of the role.
@@ -38,23 +38,34 @@ pub struct ChangeAuthor {
     pub name: String,
 }
 
+/// The next step of a caller whose change was refused.
+const NEXT: &str = "read the role again and repeat the request with its new ETag";
+
 /// Returns the sentence of a refusal: the author, the time and the content of the newest change. `changes` must be
-/// ordered newest first, and is empty for an imported role that nobody has changed. `changes` has at most
-/// [`LATER_CHANGES_MAX`] entries, so the sentence for a full list contains "at least".
+/// ordered newest first. It has at most [`LATER_CHANGES_MAX`] entries, so the sentence for a full list contains "at
+/// least".
 pub fn refusal_sentence(changes: &[LaterChange]) -> String {
-    const NEXT: &str = "read the role again and repeat the request with its new ETag";
-    let Some((newest, others)) = changes.split_first() else {
-        return format!("the role never had the version that If-Match names; {NEXT}");
-    };
-    let by = newest.by.as_ref().map_or("the service", |by| by.name.as_str());
-    let (act, at) = (act(newest), newest.at);
+    let Some((newest, others)) = changes.split_first() else { return unknown_version_sentence(None) };
     let others = match others.len() {
         0 => String::new(),
         1 => ", and there was 1 other change".to_owned(),
         count if changes.len() >= LATER_CHANGES_MAX => format!(", and there were at least {count} other changes"),
         count => format!(", and there were {count} other changes"),
     };
-    format!("the role has changed since the version that If-Match names: {by} {act} at {at}{others}; {NEXT}")
+    format!("the role has changed since the version that If-Match names: {}{others}; {NEXT}", clause(newest))
+}
+
+/// Returns the sentence of a refusal if `If-Match` names no known version of the role. `newest` is the newest change, or
+/// `None` for an imported role that nobody has changed. The sentence does not claim that the role has changed.
+pub fn unknown_version_sentence(newest: Option<&LaterChange>) -> String {
+    let newest = newest.map_or_else(String::new, |change| format!(" (newest change: {})", clause(change)));
+    format!("the role is not in a version that If-Match names{newest}; {NEXT}")
+}
+
+/// Returns the author, the content and the time of a change.
+fn clause(change: &LaterChange) -> String {
+    let by = change.by.as_ref().map_or("the service", |by| by.name.as_str());
+    format!("{by} {} at {}", act(change), change.at)
 }
 
 /// Returns the words for the act, after the name of its author.
@@ -127,7 +138,6 @@ mod tests {
             ("Ingrid Berg changed the name and the maximum salary of the role", "at 1970-01-01T00:00:00.000000Z");
         let by_service_then = "the service changed the role";
         for (changes, expected) in [
-            (vec![], "the role never had the version that If-Match names".to_owned()),
             (vec![by_ingrid.clone()], format!("{since}: {by_ingrid_then} {then}")),
             (
                 vec![by_service.clone(), by_ingrid.clone()],
@@ -144,6 +154,23 @@ mod tests {
         ] {
             let sentence = format!("{expected}; read the role again and repeat the request with its new ETag");
             assert_eq!(refusal_sentence(&changes), sentence);
+        }
+    }
+
+    #[test]
+    fn a_refusal_of_an_unknown_version_does_not_claim_that_the_role_has_changed() {
+        let change = LaterChange {
+            activity_id: ActivityId::parse("act_1").unwrap(),
+            action: "role.opened".to_owned(),
+            at: Timestamp::from_micros(0),
+            by: None,
+            members: Vec::new(),
+        };
+        let newest = " (newest change: the service opened the role at 1970-01-01T00:00:00.000000Z)";
+        for (change, newest) in [(None, ""), (Some(&change), newest)] {
+            let begin = format!("the role is not in a version that If-Match names{newest}; read the role again");
+            let sentence = unknown_version_sentence(change);
+            assert!(sentence.starts_with(&begin), "{sentence}");
         }
     }
 

@@ -274,6 +274,9 @@ fn a_version_that_the_role_never_had_reveals_only_the_newest_change() {
         let refusal = patch(&client, &hiring.role(), &json!({}), &never).refused(412, "precondition_failed");
         assert_eq!(refusal.json()["changes"].as_array().unwrap().len(), 1, "{never}");
         assert_eq!(refusal.json()["changes"][0]["members"], json!(["location"]), "{never}");
+        let detail = refusal.json()["detail"].as_str().unwrap().to_owned();
+        let (begin, change) = ("the role is not in a version that If-Match names", "changed the location of the role");
+        assert!(detail.starts_with(begin) && detail.contains(change), "{detail}");
     }
     let refusal = patch(&elsewhere, &role(&app.hiring().role_id), &json!({}), "\"none\"");
     refusal.refused(404, "not_found");
@@ -282,7 +285,7 @@ fn a_version_that_the_role_never_had_reveals_only_the_newest_change() {
     let refusal = patch(&staff(&app, &third, "owner"), &third.role(), &json!({}), "\"none\"");
     let problem = refusal.refused(412, "precondition_failed").json();
     assert_eq!(problem.get("changes"), None);
-    assert!(problem["detail"].as_str().unwrap().starts_with("the role never had the version"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().starts_with("the role is not in a version"), "{problem}");
 }
 
 fn a_refusal_names_no_user_for_a_change_by_the_service() {

@@ -30,8 +30,8 @@ pub(in crate::store) const NEWEST: &str = "SELECT a.id
 /// Succeeds if the version of the role meets the condition, or if there is no condition.
 ///
 /// # Errors
-/// `precondition_failed`, with the changes since the version that the condition names. If the role never had that
-/// version, the refusal names only the newest change.
+/// `precondition_failed`, with the changes since the version that the condition names. If the condition names no known
+/// version of the role, the refusal names only the newest change.
 pub fn require_version(tx: &Tx<'_>, role: &Role, condition: Option<&IfMatch>) -> Result<(), Error> {
     let Some(condition) = condition else { return Ok(()) };
     let (organization, id) = (&role.organization_id, &role.record.id);
@@ -42,9 +42,11 @@ pub fn require_version(tx: &Tx<'_>, role: &Role, condition: Option<&IfMatch>) ->
         IfMatch::Any => None,
         IfMatch::OneOf(tags) => newest_known(tx, organization, id, tags)?,
     };
-    let changes_max = if seen.is_some() { LATER_CHANGES_MAX } else { 1 };
-    let changes = later_changes(tx, organization, id, seen.unwrap_or(0), changes_max)?;
-    Err(Refusal::PreconditionFailed(changes).into())
+    let refusal = match seen {
+        Some(seen) => Refusal::PreconditionFailed(later_changes(tx, organization, id, seen, LATER_CHANGES_MAX)?),
+        None => Refusal::UnknownVersion(later_changes(tx, organization, id, 0, 1)?.pop()),
+    };
+    Err(refusal.into())
 }
 
 /// Returns the changes to a role and its steps after a version, the newest first and at most [`LATER_CHANGES_MAX`].

@@ -368,7 +368,9 @@ fn status_code_and_fields(error: &Error, realm: &str) -> (StatusCode, Code, Vec<
         Refusal::Conflict(_) | Refusal::ConflictWith(_) | Refusal::CreatedBefore(_) => {
             (StatusCode::CONFLICT, "conflict", Vec::new())
         }
-        Refusal::PreconditionFailed(_) => (StatusCode::PRECONDITION_FAILED, "precondition_failed", Vec::new()),
+        Refusal::PreconditionFailed(_) | Refusal::UnknownVersion(_) => {
+            (StatusCode::PRECONDITION_FAILED, "precondition_failed", Vec::new())
+        }
         Refusal::Gone(_) => (StatusCode::GONE, "gone", Vec::new()),
         Refusal::IdempotencyKeyReused => (StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", Vec::new()),
         Refusal::PayloadTooLarge(_) => (StatusCode::PAYLOAD_TOO_LARGE, "payload_too_large", Vec::new()),
