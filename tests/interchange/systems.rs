@@ -225,6 +225,15 @@ fn an_opencats_dump_is_imported_with_its_history() {
 }
 
 #[test]
+fn a_dump_without_its_folder_reports_refused_and_missing_files() {
+    let (company, dir) = (Company::new(), copy("opencats"));
+    let ended = company.export_of("opencats", &[], dir.path().join("database").to_str().unwrap());
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    assert!(ended.out.starts_with("files 4: the path ") && ended.out.lines().count() == 1, "{ended:?}");
+    ended.says("files refused: 1; everything else was imported").says("files missing: 2;");
+}
+
+#[test]
 fn reqcore_applications_of_first_and_later_versions_are_imported() {
     let company = Company::new();
     let ended = company.sample_of("reqcore").fine().says("for acme: roles 2, candidates 3, applications 3;");

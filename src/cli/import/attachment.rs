@@ -36,13 +36,14 @@ impl Attachments<'_> {
         planned: &[PlannedAttachment],
         mut refused: Vec<RefusedItem>,
     ) -> Result<usize, Failure> {
-        let Some((export, files)) = folder else { return Ok(0) };
-        refused.extend(files.refused);
-        let mut stored = 0;
-        if !planned.is_empty() {
-            let outcome = self.store(export, planned, &mut refused, &mut stored);
-            print_message(&format!("attachments imported: {stored}"));
-            outcome.map_err(|error| unfinished(&error))?;
+        if let Some((export, files)) = folder {
+            refused.extend(files.refused);
+            if !planned.is_empty() {
+                let mut stored = 0;
+                let outcome = self.store(export, planned, &mut refused, &mut stored);
+                print_message(&format!("attachments imported: {stored}"));
+                outcome.map_err(|error| unfinished(&error))?;
+            }
         }
         report(&refused, "the import is committed, but its refused files are not listed")?;
         Ok(refused.len())
