@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
-use super::connection::{self, Use};
+use super::connection::{self, BUSY_TIMEOUT, Use};
 use super::error::Error;
 use super::halt::{Broken, Halt};
 use super::health::{BackgroundJob, CHECKPOINT, Health, LOG_SIZE, LOG_TRUNCATED, READER};
@@ -201,6 +201,47 @@ fn truncate(connection: &Connection, may_copy: impl Fn() -> bool) -> bool {
     })
 }
 
+/// The pause between two tries to empty the log when the service stops.
+const EMPTY_PAUSE: Duration = Duration::from_millis(50);
+
+/// Copies all pages into the file and truncates the log. If another process prevents this, tries again for about
+/// [`BUSY_TIMEOUT`]. `require_copyable` runs directly before each try, because the file may be overwritten between two
+/// tries. For the same reason, SQLite itself does not wait for locks.
+///
+/// # Errors
+/// The error of `require_copyable`; [`Error::Unavailable`] if another process is still using the file; [`Error::Full`]
+/// and other errors if pages cannot be written.
+pub(crate) fn empty_log(
+    connection: &Connection,
+    mut require_copyable: impl FnMut() -> Result<(), Error>,
+) -> Result<(), Error> {
+    connection.busy_timeout(Duration::ZERO)?;
+    let mut waited = Duration::ZERO;
+    loop {
+        require_copyable()?;
+        let checkpoint = Checkpoint::run(connection, Mode::Truncate)?;
+        if checkpoint.is_complete() {
+            return Ok(());
+        }
+        if waited >= BUSY_TIMEOUT {
+            return Err(Error::Unavailable(reason_not_empty(checkpoint)));
+        }
+        std::thread::sleep(EMPTY_PAUSE);
+        waited += EMPTY_PAUSE;
+    }
+}
+
+fn reason_not_empty(checkpoint: Checkpoint) -> String {
+    match checkpoint.pages_left() {
+        Some(0) => "the write-ahead log was not truncated: another process is using the file".to_owned(),
+        Some(1) => "1 page of the write-ahead log is not in the file: another process is using the file".to_owned(),
+        Some(left) => {
+            format!("{left} pages of the write-ahead log are not in the file: another process is using the file")
+        }
+        None => "the write-ahead log is not in the file: another process is running a checkpoint".to_owned(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::fs;
@@ -219,6 +260,32 @@ mod tests {
         let tables = "CREATE TABLE service_marks (id INTEGER PRIMARY KEY, mark BLOB); CREATE TABLE rows (x)";
         connection.execute_batch(tables).unwrap();
         fs::write(path.with_extension("db.lock"), "").unwrap();
+    }
+
+    #[test]
+    fn the_file_is_checked_before_each_try_to_empty_the_log() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.db");
+        create(&path);
+        let connection = connection::open(&path, Use::Write).unwrap();
+        let other = Connection::open(&path).unwrap();
+        let begin = "PRAGMA wal_autocheckpoint = 0; INSERT INTO rows VALUES (0); BEGIN; SELECT count(*) FROM rows";
+        other.execute_batch(begin).unwrap();
+        connection.execute_batch("INSERT INTO rows VALUES (1)").unwrap();
+        // The reader ends between the tries, but then the file may not be changed.
+        let mut checks = 0;
+        let emptied = empty_log(&connection, || {
+            checks += 1;
+            if checks < 3 {
+                return Ok(());
+            }
+            other.execute_batch("COMMIT").unwrap();
+            Err(Error::Unavailable("overwritten".to_owned()))
+        });
+        assert!(matches!(emptied, Err(Error::Unavailable(why)) if why == "overwritten"));
+        assert!(log_bytes(&path) > 0);
+        empty_log(&connection, || Ok(())).unwrap();
+        assert_eq!(log_bytes(&path), 0);
     }
 
     #[test]

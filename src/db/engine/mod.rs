@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 
+use super::checkpoint;
 use super::clock::Clock;
 use super::connection::{self, Use};
 use super::halt::{Broken, Halt};
@@ -81,20 +82,10 @@ impl<H: Hooks> Engine<H> {
 
     fn empty_log(&self) -> Result<(), Error> {
         // The job for checkpoints, which looks for the mark, has stopped.
-        if let Some(why) = self.identity.changed_for_certain(&self.connection) {
-            return Err(self.halt_as_lost(why));
-        }
-        let checkpoint = Checkpoint::run(&self.connection, Mode::Truncate)?;
-        if checkpoint.is_complete() {
-            return Ok(());
-        }
-        let why = match checkpoint.pages_left() {
-            Some(left) => {
-                format!("{left} pages of the write-ahead log are not in the file: another process is using the file")
-            }
-            None => "the write-ahead log is not in the file: another process is running a checkpoint".to_owned(),
-        };
-        Err(Error::Unavailable(why))
+        checkpoint::empty_log(&self.connection, || match self.identity.changed_for_certain(&self.connection) {
+            Some(why) => Err(self.halt_as_lost(why)),
+            None => Ok(()),
+        })
     }
 
     pub(crate) fn answering(&self) -> Answering {
