@@ -164,7 +164,7 @@ impl Health {
             if !failure.is_announced && failure.is_overdue(job, now) {
                 failure.is_announced = true;
                 let seconds = now.saturating_sub(failure.since).as_secs();
-                news.push(format!("job {} has failed for {seconds} s: {}", job.name, failure.why));
+                news.push(format!("job {} has been failing for {seconds} s: {}", job.name, failure.why));
             }
         }
         news
@@ -232,7 +232,7 @@ mod tests {
         health.report(RETENTION, &failed("locked"));
         assert_eq!((health.failing(), health.news()), (vec![], vec![]));
         world.pass(Duration::from_millis(1));
-        let line = "job wiping has failed for 10 s: disk full".to_owned();
+        let line = "job wiping has been failing for 10 s: disk full".to_owned();
         assert_eq!((health.failing(), health.news(), health.news()), (vec![WIPING], vec![line], vec![]));
         health.report(RETENTION, &Ok(()));
         health.report(WIPING, &Ok(()));
@@ -274,7 +274,7 @@ mod tests {
         world.pass(Duration::from_secs(99));
         assert_eq!((health.failing(), health.backup_read()), (vec![], None));
         world.pass(Duration::from_secs(1));
-        let line = "job reader has failed for 300 s: it holds the log".to_owned();
+        let line = "job reader has been failing for 300 s: it holds the log".to_owned();
         assert_eq!((health.failing(), health.news()), (vec![READER], vec![line]));
         // A backup does not excuse a failure that the log has announced.
         let read = health.begin_backup_read();

@@ -156,7 +156,7 @@ mod tests {
         }
         world.pass(Duration::from_secs(10));
         assert_eq!(health.failing(), [BROKEN]);
-        assert!(health.news()[0].contains("job broken has failed for 10 s: it panicked"));
+        assert!(health.news()[0].contains("job broken has been failing for 10 s: it panicked"));
         scheduler.stop();
     }
 

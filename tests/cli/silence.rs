@@ -23,7 +23,7 @@ fn a_failing_job_is_reported_in_log_metrics_and_readyz_until_it_works_again() {
     );
     let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
     service.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
-    service.wait_for(|line| line.contains(" job hr_intake has failed for 1") && line.contains("broken"));
+    service.wait_for(|line| line.contains(" job hr_intake has been failing for 1") && line.contains("broken"));
     assert!(is_failing(1));
     let answer = service.send("GET", "/readyz", &[], "").expect(503);
     assert_eq!(answer.json()["code"], "unavailable");
@@ -34,7 +34,7 @@ fn a_failing_job_is_reported_in_log_metrics_and_readyz_until_it_works_again() {
     assert!(is_failing(0));
     service.send("GET", "/readyz", &[], "").expect(200);
     let output = service.stop("TERM").succeeded();
-    for words in ["job hr_intake has failed", "job hr_intake works again"] {
+    for words in ["job hr_intake has been failing", "job hr_intake works again"] {
         assert_eq!(output.stderr.matches(words).count(), 1, "{words}: {output:?}");
     }
 }
@@ -153,7 +153,8 @@ fn each_of_several_failing_background_jobs_is_named() {
         send_to(metrics, "GET", "/metrics", &[], "").expect(200).body.contains(&line)
     };
     for (job, _, _) in FAULTS {
-        service.wait_for(|line| line.contains(&format!(" job {job} has failed for 1")) && line.contains("broken"));
+        service
+            .wait_for(|line| line.contains(&format!(" job {job} has been failing for 1")) && line.contains("broken"));
         assert!(is_failing(job, 1), "{job}");
     }
     let detail = service.send("GET", "/readyz", &[], "").expect(503).json()["detail"].as_str().unwrap().to_owned();
