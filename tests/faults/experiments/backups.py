@@ -9,7 +9,9 @@ If the claim were false: an answered act would be missing from a copy, `check` w
 file would differ from its copy.
 """
 
+import itertools
 import os
+import signal
 import subprocess
 import time
 
@@ -17,7 +19,7 @@ from common import company as c
 from common import state, verdict
 from common.load import Load, mixed
 from common.outcome import rounds
-from common.service import Directory, Service, environment, run as run_command
+from common.service import Directory, Service, environment, eventually, run as run_command
 
 KINDS = [c.hire, c.reject, c.withdraw, c.hold, c.erase, c.sign_up, c.attach, c.create_user]
 CANDIDATES = 600
@@ -34,6 +36,8 @@ def run(outcome, binary):
             company = c.Company(binary, directory, CANDIDATES)
             service = Service(binary, company.path)
             acts = mixed(company, outcome.random, range(1, CANDIDATES + 1), KINDS)
+            # When every candidate has had an act, the load continues with new users until the last backup.
+            acts = itertools.chain(acts, (c.create_user(company, nth) for nth in itertools.count(CANDIDATES + 1)))
             load = Load(service, acts, threads=3, between=lambda *_: time.sleep(0.02))
             for nth in range(min(count - made, 20)):
                 if nth % 5 == 4:
@@ -49,11 +53,13 @@ def run(outcome, binary):
 
 
 def copy(outcome, binary, path, load, target):
+    outcome.check(eventually(lambda: load.count() > 0, 20), "acts are answered before the backup")
     with load.lock:
         answered = list(load.answered)
     ended = run_command(binary, "backup", "--db", path, target)
     if not outcome.check(ended.returncode == 0, "the backup succeeds", ended.stderr):
         return
+    outcome.check(eventually(lambda: load.count() > len(answered), 20), "acts are still answered after the backup began")
     verdict.sound(outcome, binary, target, "(a backup)")
     verdict.complete(outcome, target, answered, [], "(a backup)")
     restored = target + ".restored"
@@ -71,15 +77,21 @@ def copy(outcome, binary, path, load, target):
 
 
 def kill_backup(outcome, binary, path, target):
-    """Kills a backup. Returns whether the kill came before the backup had ended."""
-    process = subprocess.Popen([binary, "backup", "--db", path, target], stdout=subprocess.DEVNULL,
-                               stderr=subprocess.DEVNULL, env=environment())
-    time.sleep(outcome.random.random() * 0.08)
-    process.kill()
-    was_killed = process.wait() != 0
-    if os.path.exists(target):
-        verdict.sound(outcome, binary, target, "(the target of a killed backup)")
-        os.unlink(target)
+    """Kills a backup. If the backup ends before the kill, tries again with a shorter delay. Returns the number of killed
+    backups, which is 1 unless a check has failed."""
+    delay = outcome.random.random() * 0.08
+    for delay in (delay, delay / 2, delay / 4, 0):
+        process = subprocess.Popen([binary, "backup", "--db", path, target], stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, env=environment())
+        time.sleep(delay)
+        process.kill()
+        was_killed = process.wait() == -signal.SIGKILL
+        if os.path.exists(target):
+            verdict.sound(outcome, binary, target, "(the target of a killed backup)")
+            os.unlink(target)
+        if was_killed:
+            break
+    outcome.check(was_killed, "a backup is killed before it has ended")
     ended = run_command(binary, "backup", "--db", path, target)
     outcome.check(ended.returncode == 0, "the next backup to the same target succeeds", ended.stderr)
     verdict.sound(outcome, binary, target, "(a backup after a killed one)")

@@ -27,7 +27,9 @@ from common.shim import SECOND, Shim
 
 HOUR, DAY, YEAR = 3600, 86400, 365 * 86400
 JUMPS = {"an hour": HOUR, "a day": DAY, "a year": YEAR}
-DUE, KEPT = 4, 40
+DUE = 4
+# Two for each jump by less than a year, one for each jump by a year, and two while and after the clock is stopped.
+HIRES_PER_ROUND_MAX = 12
 RETENTION_DAYS = 30
 MESSAGE_S = 20
 PASSWORD = "seven copper kettles whistle"
@@ -35,9 +37,10 @@ PASSWORD = "seven copper kettles whistle"
 
 def run(outcome, binary):
     with Directory() as directory, Receiver() as receiver:
-        company = prepare(binary, directory)
+        count = rounds(1, 10)
+        company = prepare(binary, directory, DUE + count * HIRES_PER_ROUND_MAX)
         world = World(outcome, binary, directory, company, receiver)
-        for nth in range(rounds(1, 10)):
+        for nth in range(count):
             world.jumps(nth)
         world.let_time_pass()
         world.service.stop()
@@ -45,10 +48,10 @@ def run(outcome, binary):
         outcome.report(f"{world.count} jumps, {receiver.count} messages, {erased(company.path)} candidates erased when due")
 
 
-def prepare(binary, directory):
-    """Creates a company with a retention period. Some of its candidates were rejected ten days ago."""
+def prepare(binary, directory, candidates):
+    """Creates a company with a retention period. The first of its candidates were rejected ten days ago."""
     decided = time.strftime("%Y-%m-%dT00:00:00Z", time.gmtime(time.time() - 10 * DAY))
-    role = c.role(1, range(1, KEPT + 1))
+    role = c.role(1, range(1, candidates + 1))
     for candidate in role["candidates"][:DUE]:
         candidate["status"] = "Not Selected"
         candidate["steps"][0].update(status="rejected", rejectedAt=decided, rejectionReason="")
@@ -159,8 +162,6 @@ class World:
     def hire(self, when):
         act = c.hire(self.company, self.next)
         self.next += 1
-        if self.next > KEPT:
-            return
         count = self.receiver.count
         status, text = act.send(self.staff)
         if self.outcome.check(status == 200, f"staff can hire {when}", (status, text[:300])):

@@ -26,7 +26,7 @@ WAYS = ("request", "command", "member", "user")
 
 
 def run(outcome, binary):
-    count, acts, late = rounds(12, 500), 0, 0
+    count, acts, late = max(rounds(12, 500), len(WAYS)), 0, 0
     with Directory() as directory:
         company = c.Company(binary, directory, THREADS * 2)
         service = Service(binary, company.path)
@@ -135,6 +135,6 @@ def follow_the_record(outcome, path, key_id, user, way):
                    and not action.startswith(("candidate", "membership.add"))]
     finally:
         connection.close()
-    if revoked:
+    if outcome.check(revoked, f"the activity has the revocation ({way})"):
         outcome.check(last is not None and last < max(revoked), f"the activity has no act after the revocation ({way})",
                       (last, revoked))
