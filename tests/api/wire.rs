@@ -1,8 +1,8 @@
 //! Routing and HTTP: paths, methods, limits of the head, persistent connections, and malformed requests.
 
 use std::collections::BTreeSet;
-use std::io::{Read, Write};
-use std::net::{Shutdown, TcpStream};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::time::Duration;
 
 use appliance::domain::sign_in_link::LinkPurpose;
@@ -45,6 +45,7 @@ crate::tests![
     a_refused_body_is_read_to_its_end,
     garbage_does_not_stop_the_service,
     every_answer_has_its_own_request_id,
+    the_client_of_the_tests_sends_no_post_twice,
 ];
 
 /// One connection that sends bytes unchanged and is never reopened.
@@ -686,4 +687,30 @@ fn every_answer_has_its_own_request_id() {
     // The id comes from the server, which ignores an id that a client sends.
     let answer = app.anonymous().with_header("X-Request-Id", "req_mine").get("/healthz");
     assert_ne!(answer.header("x-request-id"), Some("req_mine"));
+}
+
+fn the_client_of_the_tests_sends_no_post_twice() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let client = Client::new(listener.local_addr().unwrap());
+    let (sender, received) = std::sync::mpsc::channel();
+    // A server that answers the first request on each connection, and closes the connection after the second.
+    std::thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();
+            for answer in ["HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n", ""] {
+                let head: Vec<String> =
+                    lines.by_ref().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+                let _ = sender.send(head.concat());
+                let _ = (&stream).write_all(answer.as_bytes());
+            }
+        }
+    });
+    let (get, post) = ("GET / HTTP/1.1\r\n\r\n", "POST / HTTP/1.1\r\n\r\n");
+    client.raw(get.as_bytes()).expect(200);
+    client.raw(get.as_bytes()).expect(200);
+    let unanswered = std::panic::AssertUnwindSafe(|| client.raw(post.as_bytes()));
+    assert!(std::panic::catch_unwind(unanswered).is_err());
+    let seen: Vec<String> = received.try_iter().collect();
+    assert_eq!(seen, ["GET / HTTP/1.1", "GET / HTTP/1.1", "GET / HTTP/1.1", "POST / HTTP/1.1"]);
+    client.raw(post.as_bytes()).expect(200);
 }

@@ -1,13 +1,17 @@
 //! A client on one connection. It checks every answer to `send` for the properties that all answers must have.
 
 use std::cell::RefCell;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
 use serde_json::Value;
 
 use super::{description, recorder};
+
+/// The methods whose requests are sent again if the server closes the connection without an answer. A request with
+/// another method is never sent twice, because the server may have acted on it.
+const REPEATABLE: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 
 /// A client with its own header fields and its own persistent connection.
 pub(crate) struct Client {
@@ -72,7 +76,7 @@ impl Client {
         self.send("POST", path, &[], b"")
     }
 
-    /// Sends a request. If the server has closed the persistent connection, the client opens a new one.
+    /// Sends a request. If the server has closed the persistent connection, the client opens a new one first.
     pub(crate) fn send(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         let own = self.headers.iter().map(|(name, value)| (name.as_str(), value.as_str()));
@@ -88,7 +92,7 @@ impl Client {
         head.push_str("\r\n");
         let mut bytes = head.into_bytes();
         bytes.extend_from_slice(body);
-        let answer = self.exchange(&bytes, method == "HEAD");
+        let answer = self.exchange(method, &bytes);
         self.inspect(method, path, &answer);
         description::check(method, path, body, &answer);
         answer
@@ -96,7 +100,8 @@ impl Client {
 
     /// Sends these bytes and reads one answer, without checking the answer.
     pub(crate) fn raw(&self, bytes: &[u8]) -> Answer {
-        self.exchange(bytes, false)
+        let method = bytes.split(|byte| *byte == b' ').next().unwrap_or_default();
+        self.exchange(&String::from_utf8_lossy(method), bytes)
     }
 
     /// Sends these bytes on a new connection, closes the sending side, and reads to the end.
@@ -118,19 +123,18 @@ impl Client {
         }
     }
 
-    fn exchange(&self, bytes: &[u8], head_only: bool) -> Answer {
+    #[track_caller]
+    fn exchange(&self, method: &str, bytes: &[u8]) -> Answer {
         let mut persistent = self.connection.borrow_mut();
-        if let Some(mut connection) = persistent.take() {
-            let sent = connection.get_mut().write_all(bytes).is_ok();
-            if let Some(answer) = sent.then(|| read(&mut connection, head_only)).flatten() {
-                *persistent = Some(connection).filter(|_| answer.header("connection") != Some("close"));
-                return answer;
-            }
+        let open = persistent.take().filter(is_open);
+        let is_reused = open.is_some();
+        let mut connection = open.unwrap_or_else(|| connect(self.address));
+        let mut answer = exchange_on(&mut connection, bytes, method == "HEAD");
+        if answer.is_none() && is_reused && REPEATABLE.contains(&method) {
+            connection = connect(self.address);
+            answer = exchange_on(&mut connection, bytes, method == "HEAD");
         }
-        let mut connection = connect(self.address);
-        // The server can refuse the request and close the connection while a large body is still being sent.
-        let _ = connection.get_mut().write_all(bytes);
-        let answer = read(&mut connection, head_only).expect("the server answers");
+        let answer = answer.unwrap_or_else(|| panic!("no answer to {method}"));
         *persistent = Some(connection).filter(|_| answer.header("connection") != Some("close"));
         answer
     }
@@ -216,6 +220,21 @@ fn connect(address: SocketAddr) -> BufReader<TcpStream> {
     stream.set_nodelay(true).unwrap();
     stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
     BufReader::new(stream)
+}
+
+/// Returns whether the server has neither closed the idle connection nor sent anything on it.
+fn is_open(connection: &BufReader<TcpStream>) -> bool {
+    let stream = connection.get_ref();
+    stream.set_nonblocking(true).unwrap();
+    let peeked = stream.peek(&mut [0]);
+    stream.set_nonblocking(false).unwrap();
+    connection.buffer().is_empty() && peeked.is_err_and(|error| error.kind() == ErrorKind::WouldBlock)
+}
+
+fn exchange_on(connection: &mut BufReader<TcpStream>, bytes: &[u8], head_only: bool) -> Option<Answer> {
+    // The server can refuse the request and close the connection while a large body is still being sent.
+    let _ = connection.get_mut().write_all(bytes);
+    read(connection, head_only)
 }
 
 fn read(connection: &mut BufReader<TcpStream>, head_only: bool) -> Option<Answer> {
