@@ -1,6 +1,6 @@
 //! The data of an organization that has half of the candidates of a file: steps, members, candidates and activity.
 
-use appliance::domain::activity::{self, CHAIN_START, ChainLink, Subject};
+use appliance::domain::activity::{self, ChainLink, Subject};
 use appliance::domain::id::{ActivityId, ApiKeyId, ApplicationId, CandidateId, Id, OrganizationId, RoleId, UserId};
 use appliance::domain::timestamp::Timestamp;
 use rusqlite::{Connection, Statement};
@@ -227,18 +227,20 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    /// Starts a hash chain. The file must have no activity yet.
+    /// Continues the hash chain, which begins with the activity of the command that created the file.
     fn of(connection: &'a Connection, organization: &str) -> Self {
         let sql = "INSERT INTO activities (number, id, organization_id, at, action, user_id, api_key_id, role_id,
                      candidate_id, candidate_role_id, detail, salt, detail_hash, hash)
                    VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14)";
+        let head = "SELECT number, hash FROM activities ORDER BY number DESC LIMIT 1";
+        let (number, previous) = connection.query_row(head, [], |row| Ok((row.get(0)?, row.get(1)?))).unwrap();
         Self {
             append: connection.prepare(sql).unwrap(),
             organization: OrganizationId::parse(organization).unwrap(),
             user: UserId::parse(&company::user_id(ADMIN)).unwrap(),
             key: ApiKeyId::parse(&data::key_id(ADMIN)).unwrap(),
-            number: 0,
-            previous: CHAIN_START,
+            number,
+            previous,
         }
     }
 
