@@ -93,8 +93,3 @@ pub(super) fn act_and_print(
     });
     unprinted.map_or_else(|| done.map_err(Failure::from), Err)
 }
-
-/// Returns a number with its noun, such as "1 problem" or "2 problems".
-pub(super) fn counted(count: usize, noun: &str) -> String {
-    if count == 1 { format!("1 {noun}") } else { format!("{count} {noun}s") }
-}

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use super::db_arg::DbArg;
 use super::failure::Failure;
-use super::output::{counted, print_message};
+use super::output::print_message;
 use super::progress::Progress;
+use crate::domain::text::counted;
 use crate::store::OpenError;
 use crate::store::restore::{Difference, Known, Lineage, Refused, Replaced, Restore};
 use crate::world::World;
@@ -150,10 +151,7 @@ fn known_lines(known: &Known) -> Vec<String> {
         counted(withdrawn.users, "user"),
     ));
     if known.erased_since > 0 {
-        lines.push(format!(
-            "the next start of the service erases {} again",
-            counted(usize::try_from(known.erased_since).unwrap_or_default(), "candidate")
-        ));
+        lines.push(format!("the next start of the service erases {} again", counted(known.erased_since, "candidate")));
     }
     lines
 }
@@ -169,8 +167,7 @@ fn listed(difference: &Difference) -> String {
         (api_keys, "key"),
     ];
     let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> =
-        counts.map(|(count, noun)| counted(usize::try_from(count).unwrap_or_default(), noun)).collect();
+    let counts: Vec<String> = counts.map(|(count, noun)| counted(count, noun)).collect();
     if counts.is_empty() { "nothing".to_owned() } else { counts.join(", ") }
 }
 

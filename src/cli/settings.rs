@@ -6,9 +6,10 @@ use clap::builder::BoolishValueParser;
 
 use super::failure::{EXIT_CONFIG, Failure};
 use super::list::print_rows;
-use super::output::{counted, print_listing, print_message};
+use super::output::{print_listing, print_message};
 use super::serve;
 use super::settings_file::{Origin, PATH_DEFAULT, Resolved, Setting};
+use crate::domain::text::counted;
 use crate::world::World;
 
 /// Show the options of `serve`: the value of each, and where it comes from.

@@ -1,5 +1,7 @@
 //! Checked strings: email addresses and slugs. Each retains its original spelling and is compared by a lower-case key.
 
+use std::fmt::Display;
+
 use super::plain;
 
 /// The maximum length of an email address, in characters (RFC 5321 §4.5.3.1, without the angle brackets).
@@ -102,6 +104,12 @@ pub fn characters(text: &str) -> usize {
     text.chars().count()
 }
 
+/// Returns a number with its noun, such as "1 problem" or "2 problems".
+pub fn counted<N: Copy + Display + PartialEq + From<u8>>(count: N, noun: &str) -> String {
+    let ending = if count == N::from(1) { "" } else { "s" };
+    format!("{count} {noun}{ending}")
+}
+
 /// Returns at most the first `characters_max` characters of a string.
 pub fn cut(text: &str, characters_max: usize) -> &str {
     text.char_indices().nth(characters_max).map_or(text, |(end, _)| &text[..end])
@@ -110,6 +118,14 @@ pub fn cut(text: &str, characters_max: usize) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_count_of_one_has_a_singular_noun() {
+        for (count, expected) in [(0, "0 days"), (1, "1 day"), (2, "2 days")] {
+            assert_eq!(counted(count, "day"), expected);
+        }
+        assert_eq!((counted(1_u64, "hour"), counted(-1, "hour")), ("1 hour".to_owned(), "-1 hours".to_owned()));
+    }
 
     #[test]
     fn addresses_are_trimmed_and_compared_ignoring_case() {

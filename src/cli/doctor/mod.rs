@@ -18,8 +18,9 @@ use self::patient::Patient;
 use self::report::Report;
 use super::failure::Failure;
 use super::list::print_rows;
-use super::output::{counted, print_message};
+use super::output::print_message;
 use crate::domain::disk::UploadLimits;
+use crate::domain::text::counted;
 use crate::store::file::{is_locked, resolve};
 use crate::world::World;
 

@@ -20,7 +20,7 @@ use self::file::{Entry, SettingsFile};
 pub(super) use self::mistake::Mistake;
 use self::options::{Options, SETTINGS};
 use super::failure::{EXIT_CONFIG, Failure};
-use super::output::counted;
+use crate::domain::text::counted;
 
 /// The settings file that is read if it exists.
 pub(super) const PATH_DEFAULT: &str = "/etc/appliance/appliance.toml";
