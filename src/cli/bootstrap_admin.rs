@@ -10,7 +10,7 @@ use super::value::{parse_name, parse_new_email};
 use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KeySecret, Scope};
 use crate::domain::id::UserId;
 use crate::domain::sign_in_link::LinkPurpose;
-use crate::domain::text::Email;
+use crate::domain::text::{Email, counted};
 use crate::domain::user::{PlatformRole, UserProfile};
 use crate::store::api_key::NewApiKey;
 use crate::store::file::{self, Missing, Older};
@@ -60,10 +60,10 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
         Ok(key.secret.reveal().to_owned())
     })?;
     print_message(&format!(
-        "{} is an admin of {}. The key above expires in {} days and is not shown again.",
+        "{} is an admin of {}. The key above expires in {} and is not shown again.",
         args.email.as_str(),
         args.db.db.display(),
-        args.expires_in_days
+        counted(args.expires_in_days, "day")
     ));
     print_message(&format!(
         "To sign in to the staff console, start `serve` and open this link, which works once: {link}"

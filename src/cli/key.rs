@@ -11,7 +11,7 @@ use super::user::no_user;
 use super::value::{one_of, parse_email, parse_name};
 use crate::domain::api_key::{self, EXPIRES_IN_DAYS, EXPIRES_IN_DAYS_DEFAULT, Grant, KeySecret, Scope};
 use crate::domain::id::{ApiKeyId, Id};
-use crate::domain::text::Email;
+use crate::domain::text::{Email, counted};
 use crate::domain::timestamp::Timestamp;
 use crate::http::api::list_item;
 use crate::store::api_key::{ApiKey, NewApiKey};
@@ -152,10 +152,10 @@ fn create(args: &Create, world: &dyn World) -> Result<(), Failure> {
     })?;
     let scopes: Vec<&str> = grant.scopes.iter().map(|scope| scope.as_str()).collect();
     print_message(&format!(
-        "The key above acts as {}, has the scopes {}, expires in {} days and is not shown again.",
+        "The key above acts as {}, has the scopes {}, expires in {} and is not shown again.",
         user.email.as_str(),
         scopes.join(", "),
-        args.expires_in_days
+        counted(args.expires_in_days, "day")
     ));
     if !user.enabled {
         print_message(&format!("{} is disabled. The key will work when this user is enabled.", user.email.as_str()));

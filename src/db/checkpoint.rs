@@ -160,8 +160,8 @@ impl CheckpointJob {
             self.health.report(READER, &Ok(()));
         }
         if left > 0 {
-            let holds =
-                format!("another program holds a read transaction open, so {left} pages stay in the write-ahead log");
+            let pages = if left == 1 { "1 page stays".to_owned() } else { format!("{left} pages stay") };
+            let holds = format!("another program holds a read transaction open, so {pages} in the write-ahead log");
             self.health.report_held(READER, Error::Unavailable(holds));
         }
     }

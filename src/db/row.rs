@@ -6,6 +6,7 @@ pub(crate) use rusqlite::{Connection, Row, params_from_iter};
 use rusqlite::types::{FromSql, FromSqlError};
 
 use super::error::Error;
+use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
 
 /// A row whose columns are read in the order in which the query lists them. The code therefore needs no column numbers.
@@ -73,7 +74,8 @@ impl<'a> Columns<'a> {
 /// [`Error::Defect`] if `parse` refuses the string, which the column's `CHECK` constraint should prevent. The error
 /// goes to the log, so it does not contain the string, which may be an address.
 pub(crate) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
-    parse(text).ok_or_else(|| Error::Defect(format!("a column contains an invalid string of {} bytes", text.len())))
+    parse(text)
+        .ok_or_else(|| Error::Defect(format!("a column contains an invalid string of {}", counted(text.len(), "byte"))))
 }
 
 /// Reads a time column.

@@ -9,6 +9,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 use std::time::Duration;
 
+use super::text::counted;
 use super::timestamp::{Rounding, Timestamp};
 
 /// The bounds of the time between two backups. A backup reads the whole file, so backups must not run all the time. If
@@ -27,6 +28,12 @@ pub const DELETIONS_MAX: usize = 2;
 /// The time until the first retry after a failure. It doubles with each further failure, up to `RETRY_MAX`.
 const RETRY_MIN: Duration = Duration::from_secs(60);
 const RETRY_MAX: Duration = Duration::from_secs(3_600);
+
+/// Returns the age of a backup in words: in whole hours or, below one hour, in whole minutes.
+pub fn age_in_words(age: Duration) -> String {
+    let minutes = age.as_secs() / 60;
+    if minutes < 60 { counted(minutes, "minute") } else { counted(minutes / 60, "hour") }
+}
 
 /// The backups that a schedule retains.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -209,6 +216,14 @@ mod tests {
 
     fn days(begin: &str, count: u32) -> Vec<Timestamp> {
         (0..count).map(|day| at(begin).plus(DAY * day)).collect()
+    }
+
+    #[test]
+    fn the_age_of_a_backup_is_in_hours_or_minutes() {
+        for (seconds, expected) in [(119, "1 minute"), (3_599, "59 minutes"), (7_199, "1 hour"), (176_400, "49 hours")]
+        {
+            assert_eq!(age_in_words(Duration::from_secs(seconds)), expected);
+        }
     }
 
     #[test]

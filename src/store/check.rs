@@ -16,6 +16,7 @@ use crate::domain::activity::ChainHead;
 use crate::domain::due_day::DueDay;
 use crate::domain::id::{CandidateId, Id, OrganizationId};
 use crate::domain::organization::StatusCounts;
+use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
 
 /// Checks one snapshot of the file. Before each of the main parts of the check, calls `progress` with a description of
@@ -100,11 +101,11 @@ fn statuses(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
         tx.all("SELECT id FROM organizations ORDER BY id", [], |row| Columns::of(row).parse(OrganizationId::parse))?;
     let mut findings = Vec::new();
     for id in ids {
-        let (cached, counted) = (organization::status(tx, &id)?, organization::recount(tx, &id)?);
-        if cached != Some(counted) && findings.len() < FINDINGS_OF_A_KIND_MAX {
+        let (cached, recounted) = (organization::status(tx, &id)?, organization::recount(tx, &id)?);
+        if cached != Some(recounted) && findings.len() < FINDINGS_OF_A_KIND_MAX {
             let cached = cached.map_or_else(|| "no row".to_owned(), |counts| describe(&counts));
-            let counted = describe(&counted);
-            findings.push(format!("status cache: organization {id} has {cached}; a recount gives {counted}"));
+            let recounted = describe(&recounted);
+            findings.push(format!("status cache: organization {id} has {cached}; a recount gives {recounted}"));
         }
     }
     Ok(findings)
@@ -113,8 +114,9 @@ fn statuses(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
 fn describe(counts: &StatusCounts) -> String {
     let StatusCounts { open_roles, open_positions, in_progress, hired, not_selected, withdrawn } = counts;
     format!(
-        "{open_roles} open roles, {open_positions} open positions, {in_progress} in progress, {hired} hired, \
-         {not_selected} not selected, {withdrawn} withdrawn"
+        "{}, {}, {in_progress} in progress, {hired} hired, {not_selected} not selected, {withdrawn} withdrawn",
+        counted(*open_roles, "open role"),
+        counted(*open_positions, "open position")
     )
 }
 
@@ -139,8 +141,9 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     );
     tx.all(&sql, [], |row| {
         let mut columns = Columns::of(row);
-        let (id, hired, counted): (&str, i64, i64) = (columns.text()?, columns.read()?, columns.read()?);
-        Ok(format!("role {id} records {hired} hires, but {counted} of its applications are Hired"))
+        let (id, hired, found): (&str, i64, i64) = (columns.text()?, columns.read()?, columns.read()?);
+        let (hires, applications) = (counted(hired, "hire"), counted(found, "application"));
+        Ok(format!("role {id} records {hires}, but has {applications} with the status Hired"))
     })
 }
 

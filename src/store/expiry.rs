@@ -13,6 +13,7 @@ use crate::db::service_log::ServiceLog;
 use crate::db::tx::{Error, Tx};
 use crate::db::writer::Writer;
 use crate::domain::clock::ClockReading;
+use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
 
 /// Prepares the job that compares the clocks.
@@ -46,9 +47,9 @@ fn describe_agreement(reading: &ClockReading) -> String {
     if reading.agrees() {
         return format!("the clock is believed again: it shows {wall}");
     }
-    let hours = reading.wait().as_secs().div_ceil(3_600);
+    let hours = counted(reading.wait().as_secs().div_ceil(3_600), "hour");
     format!(
-        "the clock shows {wall}, but {believed} was expected; retention waits for {hours} hours of uptime, or \
+        "the clock shows {wall}, but {believed} was expected; retention waits for {hours} of uptime, or \
          until an admin confirms the time (POST /api/admin/organizations/{{id}}/retention/confirm)"
     )
 }

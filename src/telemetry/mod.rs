@@ -12,6 +12,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use self::log::Log;
+use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
 
 /// The upper bounds of the duration histogram, in seconds.
@@ -104,7 +105,9 @@ impl Telemetry {
 
     fn start(format: LogFormat, has_priorities: bool) -> Self {
         let describe_dropped = move |count| {
-            let sentence = format!("{count} log lines were dropped: standard error was not read in time");
+            let verb = if count == 1 { "was" } else { "were" };
+            let lines = counted(count, "log line");
+            let sentence = format!("{lines} {verb} dropped: standard error was not read in time");
             let prefix = if has_priorities { Priority::Warning.prefix() } else { "" };
             match format {
                 LogFormat::Json => format!("{prefix}{{\"message\":{}}}\n", json_string(&sentence)),

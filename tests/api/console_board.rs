@@ -40,7 +40,7 @@ fn the_board_shows_candidates_at_their_steps() {
     let app = App::start();
     let hiring = app.hiring();
     let page = app.browser(&hiring, "member").get(&path(&hiring)).expect(200).text();
-    assert!(page.contains("<h1 id=\"title\">Engineer</h1>") && page.contains("2 of 2 positions open"), "{page}");
+    assert!(page.contains("<h1 id=\"title\">Engineer</h1>") && page.contains("Open positions: 2 of 2"), "{page}");
     for (step, count) in [(0, 0), (1, 3), (2, 0), (3, 0)] {
         let id = &hiring.role_steps[step];
         let column = column(&page, id);
@@ -64,7 +64,7 @@ fn hired_candidates_have_a_column_and_other_ended_applications_are_counted() {
     assert!(hired.contains("Candidate 1") && hired.contains("on 20 November 2026"), "{hired}");
     assert!(hired.contains("Not selected</a> <span class=\"quiet\" id=\"count-ended\">1</span>"), "{hired}");
     assert_eq!(page.matches("class=\"card\"").count(), 2, "{page}");
-    assert!(page.contains("1 of 2 positions open"), "{page}");
+    assert!(page.contains("Open positions: 1 of 2"), "{page}");
 }
 
 fn a_candidate_who_has_waited_long_is_late() {

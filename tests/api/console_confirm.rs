@@ -124,7 +124,7 @@ fn confirmations_are_throttled_like_sign_ins() {
         owner.submit(&confirm(REMOVE), &[("confirmation.code", "000000")]).expect(403);
     }
     let page = owner.submit(&confirm(REMOVE), &[("confirmation.code", &phone.shown(&app))]).expect(429).text();
-    assert!(page.contains("Please wait 1 seconds"), "{page}");
+    assert!(page.contains("Please wait 1 s,"), "{page}");
     app.pass(1);
     owner.submit(&confirm(REMOVE), &[("confirmation.code", &phone.shown(&app))]).expect(307);
     assert!(app.try_sign_in(&hiring.email("owner"), None).status == 400);

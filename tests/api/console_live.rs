@@ -181,14 +181,14 @@ fn a_board_shows_hires_and_free_positions() {
     let answer = ask(&owner, &first).expect(200);
     assert_has(
         &answer,
-        &["1 of 2 positions open", "<ol id=\"hired\"><li class=\"card\"><a id=\"hired-cand_1_1\"", "on "],
+        &["Open positions: 1 of 2", "<ol id=\"hired\"><li class=\"card\"><a id=\"hired-cand_1_1\"", "on "],
     );
     assert_eq!(news(&answer).as_deref(), Some("The moderator hired Candidate 1"));
     let next = source(&answer);
     let reject = hiring.decision(0, 3, "reject");
     app.user_with_all(&hiring.staff("moderator")).post(&reject, &json!({})).expect(200);
     let answer = ask(&owner, &next).expect(200);
-    assert_has(&answer, &["2 of 2 positions open", "<ol id=\"hired\"></ol>"]);
+    assert_has(&answer, &["Open positions: 2 of 2", "<ol id=\"hired\"></ol>"]);
 }
 
 fn the_first_application_brings_the_buttons_of_the_board() {

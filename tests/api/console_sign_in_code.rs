@@ -192,7 +192,7 @@ fn wrong_codes_are_throttled_with_wrong_passwords_and_a_right_password_does_not_
     let begun = all.begin();
     begun.submit(CODE, &[("code", "000000")]).expect(401);
     let page = begun.submit(CODE, &[("code", &all.shown())]).expect(429).text();
-    assert!(page.contains("Please wait 2 seconds"), "{page}");
+    assert!(page.contains("Please wait 2 s,"), "{page}");
     all.app.pass(2);
     begun.submit(CODE, &[("code", &all.shown())]).expect(303);
     all.app.pass(30);

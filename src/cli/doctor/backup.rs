@@ -8,6 +8,7 @@ use std::time::Duration;
 use super::file::may_write;
 use super::patient::Patient;
 use super::report::{Report, Urgency};
+use crate::domain::backup::age_in_words;
 use crate::domain::timestamp::Timestamp;
 use crate::store::backup::{self, Settings};
 
@@ -64,7 +65,7 @@ fn examine_age(patient: &Patient<'_>, settings: &Settings, age: Option<Duration>
         Some(age) if age > settings.every.saturating_mul(2) => report.add(
             Urgency::Now,
             AREA,
-            format!("the newest backup in {shown} is {} hours old", age.as_secs() / 3_600),
+            format!("the newest backup in {shown} is {} old", age_in_words(age)),
             "journalctl -u appliance --grep backup --since -2d",
         ),
         Some(_) => {}

@@ -3,6 +3,7 @@
 use super::patient::Patient;
 use super::report::{Report, Urgency};
 use crate::cli::acme_args;
+use crate::domain::text::counted;
 use crate::http::{self, AcmeFolder, Tls, TlsFiles};
 
 const AREA: &str = "TLS";
@@ -39,7 +40,7 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
         report.add(
             Urgency::Soon,
             AREA,
-            format!("the certificate {certificate} expires in {days} days; renew it"),
+            format!("the certificate {certificate} expires in {}; renew it", counted(days, "day")),
             format!("openssl x509 -in {certificate} -noout -enddate"),
         );
     }

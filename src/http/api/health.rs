@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use hyper::Method;
 
+use crate::domain::backup::age_in_words;
 use crate::domain::refusal::Refusal;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply::Reply;
@@ -62,7 +63,7 @@ fn backup_read_warning(read: Duration) -> String {
 fn backup_warning(backups: &Status) -> Option<String> {
     if backups.is_overdue {
         Some(match backups.age {
-            Some(age) => format!("the newest backup is {} hours old; the log shows the reason", age.as_secs() / 3_600),
+            Some(age) => format!("the newest backup is {} old; the log shows the reason", age_in_words(age)),
             None => "there is no backup; the log shows the reason".to_owned(),
         })
     } else if backups.has_failed {

@@ -50,9 +50,12 @@ impl UnknownMembers {
             let detail = format!("there is no member {name} here, so it was ignored");
             json!({ "code": "unknown_member", "detail": detail, "field": name })
         };
-        let others = (names.unlisted > 0).then(
-            || json!({ "code": "unknown_member", "detail": format!("{} more members were ignored", names.unlisted) }),
-        );
+        let others = match names.unlisted {
+            0 => None,
+            1 => Some("1 more member was ignored".to_owned()),
+            count => Some(format!("{count} more members were ignored")),
+        };
+        let others = others.map(|detail| json!({ "code": "unknown_member", "detail": detail }));
         names.listed.iter().map(entry).chain(others).collect()
     }
 
@@ -74,9 +77,11 @@ mod tests {
         let warnings = unknown.warnings();
         assert_eq!(warnings[0]["field"], "ä".repeat(NAME_CHARACTERS_MAX));
         assert_eq!(warnings[1]["field"], format!("{}…", "ä".repeat(NAME_CHARACTERS_MAX)));
-        for number in 0..NAMES_MAX {
+        for number in 1..NAMES_MAX {
             unknown.add(&number.to_string());
         }
+        assert_eq!(unknown.warnings()[NAMES_MAX]["detail"], "1 more member was ignored");
+        unknown.add("0");
         let warnings = unknown.warnings();
         assert_eq!(warnings.len(), NAMES_MAX + 1);
         assert_eq!(warnings[NAMES_MAX]["detail"], "2 more members were ignored");

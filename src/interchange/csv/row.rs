@@ -5,7 +5,7 @@
 use super::text::Record;
 use crate::domain::candidate_step::{ApplicationStatus, HireRecord, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX};
 use crate::domain::plain::{self, Flaw};
-use crate::domain::text::{self, EMAIL_MUST_BE, Email, NAME_CHARACTERS_MAX};
+use crate::domain::text::{self, EMAIL_MUST_BE, Email, NAME_CHARACTERS_MAX, counted};
 use crate::domain::timestamp::{Rounding, Timestamp};
 use crate::interchange::findings::escaped;
 
@@ -133,7 +133,7 @@ impl Row {
     pub(super) fn read(heading: &Heading, record: Record, now: Timestamp) -> Self {
         let Record { line, cells, mut faults } = record;
         if faults.is_empty() && cells.len() != heading.cells {
-            faults.push(format!("has {} cells, but there are {} headings", cells.len(), heading.cells));
+            faults.push(format!("has {} for {}", counted(cells.len(), "cell"), counted(heading.cells, "heading")));
         }
         if !faults.is_empty() {
             return Self::unreadable(line, faults, now);

@@ -2,7 +2,7 @@
 
 use super::sql::SqlRow;
 use crate::domain::plain;
-use crate::domain::text;
+use crate::domain::text::{self, counted};
 use crate::domain::timestamp::Timestamp;
 use crate::interchange::addition::RefusedItem;
 use crate::interchange::ats::item::time_in_utc;
@@ -25,7 +25,11 @@ impl Row {
     pub(super) fn new(file: &str, row: SqlRow) -> Self {
         let mut faults = Vec::new();
         if row.columns.len() != row.values.len() {
-            faults.push(format!("the row has {} values for {} columns", row.values.len(), row.columns.len()));
+            faults.push(format!(
+                "the row has {} for {}",
+                counted(row.values.len(), "value"),
+                counted(row.columns.len(), "column")
+            ));
         }
         let id = row.values.first().cloned().flatten().unwrap_or_default();
         let id = text::cut(&id, ID_EXCERPT_CHARACTERS);

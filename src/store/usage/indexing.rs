@@ -13,6 +13,7 @@ use crate::db::scheduler::Step;
 use crate::db::service_log::ServiceLog;
 use crate::db::tx::{self, Error};
 use crate::db::writer::Writer;
+use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
 
 /// The value of [`UnindexedRows`] at which the job runs. Each run writes the newest row of each key, so more frequent
@@ -82,8 +83,8 @@ pub(in crate::store) fn job_step(
             && let Ok(rows @ 1..) = redate_some(&reader, &writer, &clock, &mut redated)
         {
             log.write(format!(
-                "the clock was ahead, so {rows} usage rows were dated in the future; they are now dated just before \
-                 {}, in the same order",
+                "the clock was ahead; {} with a time in the future got a time just before {}, in the same order",
+                counted(rows, "usage row"),
                 reading.wall
             ));
         }

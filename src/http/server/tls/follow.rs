@@ -9,6 +9,7 @@ use tokio::time::MissedTickBehavior;
 
 use super::certificate::Tls;
 use super::files::{Stamps, TlsFiles};
+use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
 use crate::http::server::ctx::Ctx;
 
@@ -107,7 +108,7 @@ impl Follower {
         let period = self.tls.period()?;
         let until = period.not_after;
         let reminder = period.reminder(now).map(|days| match period.check(now) {
-            Ok(()) => format!("renew the certificate: it has {days} days left and is valid until {until}"),
+            Ok(()) => format!("renew the certificate: it has {} left and is valid until {until}", counted(days, "day")),
             Err(_) => format!("renew the certificate: it expired at {until}"),
         });
         if std::mem::replace(&mut self.reminder, reminder.clone()) == reminder { None } else { reminder }
@@ -204,11 +205,12 @@ mod tests {
         let mut fixture = Fixture::new();
         assert_eq!(fixture.check("2026-12-18"), [] as [String; 0]);
         let until = "2027-01-01T00:00:00.000000Z";
-        let days = |days| vec![format!("renew the certificate: it has {days} days left and is valid until {until}")];
-        assert_eq!(fixture.check("2026-12-18T00:00:01Z"), days(13));
+        let days = |days| vec![format!("renew the certificate: it has {days} left and is valid until {until}")];
+        assert_eq!(fixture.check("2026-12-18T00:00:01Z"), days("13 days"));
         assert_eq!(fixture.check("2026-12-18T23:00:00Z"), [] as [String; 0]);
-        assert_eq!(fixture.check("2026-12-20"), days(12));
-        assert_eq!(fixture.check("2026-12-31T12:00:00Z"), days(0));
+        assert_eq!(fixture.check("2026-12-20"), days("12 days"));
+        assert_eq!(fixture.check("2026-12-30T12:00:00Z"), days("1 day"));
+        assert_eq!(fixture.check("2026-12-31T12:00:00Z"), days("0 days"));
         assert_eq!(fixture.warning("2026-12-31T12:00:00Z"), None);
         let expired = format!("renew the certificate: it expired at {until}");
         assert_eq!((fixture.check("2027-01-02"), fixture.check("2027-01-03")), (vec![expired], vec![]));

@@ -52,7 +52,7 @@ pub(in crate::http) struct BoardTexts {
 
 pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
     en: BoardTexts {
-        positions_open: "{free} of {positions} positions open",
+        positions_open: "Open positions: {free} of {positions}",
         applications_until: "Applications until {day}",
         draft: "Draft",
         filled: "Filled",
@@ -85,7 +85,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         may_not: "You may look at this board, but not decide. Owners, admins, moderators and HR representatives may.",
     },
     de: BoardTexts {
-        positions_open: "{free} von {positions} Plätzen frei",
+        positions_open: "Freie Plätze: {free} von {positions}",
         applications_until: "Bewerbungen bis {day}",
         draft: "Entwurf",
         filled: "Besetzt",
@@ -118,7 +118,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         may_not: "Sie können sich diese Übersicht ansehen, aber nicht entscheiden. Das können Eigentümer, Admins, Moderatoren und Personalverantwortliche.",
     },
     fr: BoardTexts {
-        positions_open: "{free} places libres sur {positions}",
+        positions_open: "Places libres\u{a0}: {free} sur {positions}",
         applications_until: "Candidatures jusqu’au {day}",
         draft: "Brouillon",
         filled: "Pourvu",
@@ -151,7 +151,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         may_not: "Vous pouvez consulter ce tableau, mais pas décider. Les propriétaires, administrateurs, modérateurs et responsables RH le peuvent.",
     },
     es: BoardTexts {
-        positions_open: "{free} de {positions} plazas libres",
+        positions_open: "Plazas libres: {free} de {positions}",
         applications_until: "Candidaturas hasta el {day}",
         draft: "Borrador",
         filled: "Cubierto",

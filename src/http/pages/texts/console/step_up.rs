@@ -52,7 +52,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
         wrong_password: "The password is wrong.",
         too_late: "More than 5 minutes have passed. Please sign in again.",
         not_begun: "Please begin with your address and your password.",
-        throttled: "Too many attempts. Please wait {seconds} seconds, then try again.",
+        throttled: "Too many attempts. Please wait {seconds} s, then try again.",
         lost: "Have you lost your phone and your recovery codes? Ask an admin of your organization for a sign-in link.",
     },
     de: StepUpTexts {
@@ -74,7 +74,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
         wrong_password: "Das Passwort ist falsch.",
         too_late: "Es sind mehr als 5 Minuten vergangen. Bitte melden Sie sich noch einmal an.",
         not_begun: "Bitte beginnen Sie mit Ihrer Adresse und Ihrem Passwort.",
-        throttled: "Zu viele Versuche. Bitte warten Sie {seconds} Sekunden und versuchen Sie es dann noch einmal.",
+        throttled: "Zu viele Versuche. Bitte warten Sie {seconds} s und versuchen Sie es dann noch einmal.",
         lost: "Haben Sie Ihr Telefon und Ihre Wiederherstellungscodes verloren? Bitten Sie einen Admin Ihres Unternehmens um einen Anmeldelink.",
     },
     fr: StepUpTexts {
@@ -96,7 +96,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
         wrong_password: "Le mot de passe est incorrect.",
         too_late: "Plus de 5 minutes se sont écoulées. Veuillez vous reconnecter.",
         not_begun: "Veuillez commencer par votre adresse et votre mot de passe.",
-        throttled: "Trop de tentatives. Veuillez patienter {seconds} secondes, puis réessayer.",
+        throttled: "Trop de tentatives. Veuillez patienter {seconds} s, puis réessayer.",
         lost: "Vous avez perdu votre téléphone et vos codes de secours\u{a0}? Demandez un lien de connexion à un administrateur de votre organisation.",
     },
     es: StepUpTexts {
@@ -118,7 +118,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
         wrong_password: "La contraseña no es correcta.",
         too_late: "Han pasado más de 5 minutos. Inicie sesión otra vez.",
         not_begun: "Empiece con su correo y su contraseña.",
-        throttled: "Demasiados intentos. Espere {seconds} segundos y vuelva a intentarlo.",
+        throttled: "Demasiados intentos. Espere {seconds} s y vuelva a intentarlo.",
         lost: "¿Ha perdido su teléfono y sus códigos de recuperación? Pida un enlace de acceso a un administrador de su organización.",
     },
 };
