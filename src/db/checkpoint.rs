@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
@@ -216,18 +216,19 @@ pub(crate) fn empty_log(
     mut require_copyable: impl FnMut() -> Result<(), Error>,
 ) -> Result<(), Error> {
     connection.busy_timeout(Duration::ZERO)?;
-    let mut waited = Duration::ZERO;
+    let begun = Instant::now();
     loop {
         require_copyable()?;
-        let checkpoint = Checkpoint::run(connection, Mode::Truncate)?;
-        if checkpoint.is_complete() {
-            return Ok(());
-        }
-        if waited >= BUSY_TIMEOUT {
-            return Err(Error::Unavailable(reason_not_empty(checkpoint)));
+        let why = match Checkpoint::run(connection, Mode::Truncate) {
+            Ok(checkpoint) if checkpoint.is_complete() => return Ok(()),
+            Ok(checkpoint) => reason_not_empty(checkpoint),
+            Err(Error::Unavailable(why)) => why,
+            Err(error) => return Err(error),
+        };
+        if begun.elapsed() >= BUSY_TIMEOUT {
+            return Err(Error::Unavailable(why));
         }
         std::thread::sleep(EMPTY_PAUSE);
-        waited += EMPTY_PAUSE;
     }
 }
 
