@@ -18,10 +18,10 @@ use crate::world::World;
 /// Write users, organizations, roles and candidates as one JSON document to standard output.
 ///
 /// Importing the document into a new file with `appliance import` restores these records. The document does not contain
-/// API keys, passwords, second factors, logos, the usage log, activity, deliveries to HR systems, or the candidates'
-/// signups (their answers, attachments and status links). The document contains the secrets of HR integrations only
-/// with --with-secrets. A backup (`appliance backup`) contains everything. Works while `serve` runs: the document shows
-/// the data at one moment, and the service continues to write.
+/// API keys, passwords, second factors, uploaded logos, the usage log, activity, deliveries to HR systems, or the
+/// candidates' signups (their answers, attachments and status links). The document contains the secrets of HR
+/// integrations only with --with-secrets. A backup (`appliance backup`) contains everything. Works while `serve` runs:
+/// the document shows the data at one moment, and the service continues to write.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -24,7 +24,7 @@ use crate::world::World;
 /// versions, the upgrades, the tables, indexes and triggers that change, the size of the file, the estimated time of
 /// the upgrade, the free space that the upgrade needs, and the free space now. The exit status is 0 if the upgrade can
 /// run or the file needs none. It is 1 if the upgrade cannot run, because the file is from a newer version or cannot be
-/// used, because the upgrade would fail, or because its disk has too little free space.
+/// used, because the upgrade would fail, or because the disk of the file has too little free space.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
