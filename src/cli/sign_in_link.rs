@@ -29,7 +29,7 @@ pub struct Args {
     email: Email,
 
     /// Remove the user's authenticator app, passkeys and recovery codes when the link is used. Without this flag, a
-    /// user with a second factor must use it after choosing the password.
+    /// user with a second factor must use that factor after choosing the password.
     #[arg(long, env = "APPLIANCE_RESET_FACTORS", value_parser = BoolishValueParser::new())]
     reset_factors: bool,
 

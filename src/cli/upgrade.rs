@@ -40,8 +40,10 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if a service or another command holds the lock of the file, if the file is from a newer version or cannot be
-/// used, if its disk has too little free space, or if the upgrade fails. The file is then unchanged.
+/// Fails if the file is from a newer version or cannot be used, if the upgrade fails or would fail, or if the disk of
+/// the file has too little free space. With `--check`, also fails if standard output cannot be written to. Without
+/// `--check`, also fails if a service or another command holds the lock of the file. After a failure, the file is
+/// unchanged.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.file.as_deref().unwrap_or(&args.db.db);
     let Some(plan) = file::plan_upgrade(path)? else {

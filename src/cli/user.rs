@@ -76,8 +76,8 @@ struct ByEmail {
 }
 
 /// # Errors
-/// Fails if the user does not exist, the address is taken, the user is the last enabled admin, or the file cannot be
-/// used.
+/// Fails if the user does not exist, the address is taken, the user is the last enabled admin, or the file or standard
+/// output cannot be used.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match &args.action {
         Action::List(args) => list(args, world),

@@ -22,13 +22,14 @@ pub(crate) fn require_intact(path: &Path) -> Result<(), Error> {
     }
 }
 
-/// Returns the defects that SQLite finds in the pages of the file.
+/// Returns the defects that SQLite finds in the pages of the file, at most [`FINDINGS_OF_A_KIND_MAX`].
 pub(crate) fn integrity(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let lines: Vec<String> = tx.values(&format!("PRAGMA integrity_check({FINDINGS_OF_A_KIND_MAX})"), [])?;
     Ok(lines.into_iter().filter(|line| line != "ok").map(|line| format!("integrity: {line}")).collect())
 }
 
-/// Returns a finding for each pair of tables where rows of one table refer to missing rows of the other.
+/// Returns a finding for each pair of tables where rows of one table refer to missing rows of the other, at most
+/// [`FINDINGS_OF_A_KIND_MAX`].
 pub(crate) fn foreign_keys(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql =
         format!(r#"SELECT DISTINCT "table", parent FROM pragma_foreign_key_check LIMIT {FINDINGS_OF_A_KIND_MAX}"#);

@@ -10,14 +10,15 @@ use crate::world::World;
 /// Runs `f` in one durable transaction.
 ///
 /// # Errors
-/// Returns the error of `f`, or [`Error::Unavailable`] if another process holds the write lock for more than 5 s.
+/// Returns the error of `f`, of opening the file or of the commit, or [`Error::Unavailable`] if another process holds
+/// the write lock for more than 5 s.
 pub fn act_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
     let connection = connection::open_for_command(path)?;
     tx::act(&connection, world.now(), f)
 }
 
-/// Runs `f` in one durable transaction on a file, with another file attached under the name `replaced`, which `f` only
-/// reads.
+/// Runs `f` in one durable transaction on a file, with another file, which `f` only reads, attached under the name
+/// `replaced`.
 pub(crate) fn act_beside<T>(
     path: &Path,
     replaced: &Path,

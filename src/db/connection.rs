@@ -92,7 +92,7 @@ pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Erro
 
 /// Opens a file for a command that must leave it and its log as they are. When the last connection to a file is closed,
 /// SQLite usually moves the log into the file and removes the log. This connection does so only if the log was empty or
-/// did not exist, because the connection may have created it. It does not move the log of a killed service.
+/// did not exist, because the connection may have created the log. The log of a killed service stays where it is.
 ///
 /// # Errors
 /// The errors of [`open_to_read`].

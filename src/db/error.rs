@@ -21,8 +21,8 @@ pub enum Error {
     Unavailable(String),
     /// The program has a defect, or the file is damaged. The text is for the log.
     Defect(String),
-    /// The commit failed, and it is unknown whether the changes are in the file. The next start reads the outcome from
-    /// the file. The text is for the log.
+    /// The commit or the rollback failed, and it is unknown whether the changes are in the file. The next start reads
+    /// the outcome from the file. The text is for the log.
     OutcomeUnknown(String),
 }
 

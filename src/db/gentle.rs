@@ -9,7 +9,7 @@ use rusqlite::Connection;
 
 use super::tx::Error;
 
-/// A long read works for `WORK` and then rests for `REST`, so it uses at most a quarter of a core. It checks the time
+/// A long read works for `WORK` and then rests for `REST`, so it uses about a quarter of a core. It checks the time
 /// after every `STEPS` steps of SQLite's virtual machine.
 const WORK: Duration = Duration::from_millis(1);
 const REST: Duration = Duration::from_millis(3);

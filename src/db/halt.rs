@@ -7,8 +7,8 @@ use std::sync::{Arc, OnceLock};
 pub enum Halt {
     /// The outcome of a transaction is unknown. The next start reads the outcome from the file.
     Unknown(String),
-    /// The names of the service's files no longer belong to the files that the service has open, or the database file
-    /// was overwritten. An operator must restore the files before the next start.
+    /// The name of one of the service's files no longer belongs to the file that the service has open, or the database
+    /// file was overwritten. An operator must restore the files before the next start.
     Lost(String),
 }
 

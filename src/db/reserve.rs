@@ -1,7 +1,7 @@
 //! The reserve: a file next to the database, `FILE.reserve`, that holds disk space for the acts that must work on a
-//! full disk. When the disk is full, jobs of the grades Vital and Upkeep release slices of the reserve. These are, for
-//! example, erasures, revocations, sign-ins, and jobs that free space. The service restores the reserve when the disk
-//! has room.
+//! full disk. When the disk is full, jobs of the grades Vital and Upkeep release slices of the reserve. Examples of
+//! such jobs are erasures, revocations, sign-ins, and jobs that free space. The service restores the reserve when the
+//! disk has room.
 //!
 //! While the disk is full, jobs of the other grades are refused before they reach SQLite. Otherwise, they would use up
 //! the space that the reserve has released.

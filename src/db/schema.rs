@@ -256,7 +256,8 @@ mod tests {
         };
         let insert = |sql: &str| Connection::open(&path).unwrap().execute_batch(sql).unwrap();
         insert("INSERT INTO a (x) VALUES (1), (2)");
-        // The state after two upgrades that were killed after their copies, with a change between them.
+        // The state after two upgrades that were killed when their copies were complete, with a change of the file in
+        // between.
         create_copy(&path, &THIRD, copy_names(&path, 3)).unwrap();
         insert("UPDATE a SET x = 5 WHERE x = 2");
         let connection = connection::open(&path, Use::Write).unwrap();

@@ -27,7 +27,7 @@ pub struct Tx<'a> {
     undo: Undo,
     /// The time of all changes in this transaction.
     pub now: Timestamp,
-    /// The earlier of `now` and the believed time, for work that must not start early because the clock is ahead. The
+    /// The earlier of `now` and the believed time, for work that must not start early when the clock is ahead. The
     /// believed time is available only in transactions of the writing connection. In all other transactions, this is
     /// `now`.
     pub(crate) earliest: Timestamp,

@@ -1,5 +1,5 @@
-//! Certificates that the service orders by ACME (RFC 8555): the name, the time of the next attempt, and the advice after
-//! a failed one.
+//! Certificates that the service orders by ACME (RFC 8555): the name, the time of the next attempt, and the advice
+//! after a failed one.
 //!
 //! Authorities limit failed orders (Let's Encrypt: five failed validations of a name per hour) and certificates for the
 //! same name (five per week). Too many failed attempts would make later attempts fail too. The delays here keep the
@@ -48,7 +48,7 @@ const RENEWAL: (u32, u32) = (2, 3);
 /// is ahead. It does not apply if an operator asks for an attempt.
 const ORDER_PART: u32 = 3;
 
-/// The lengths of a DNS name and of its labels (RFC 1035 §2.3.4).
+/// The maximum lengths of a DNS name and of its labels (RFC 1035 §2.3.4).
 const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
 
@@ -58,7 +58,7 @@ pub struct Domain(String);
 
 impl Domain {
     /// # Errors
-    /// A sentence about a name for which no public authority issues a certificate.
+    /// A sentence about a name for which the service cannot order a certificate.
     pub fn parse(text: &str) -> Result<Self, String> {
         let name = text.trim().to_ascii_lowercase();
         if name.starts_with("*.") {

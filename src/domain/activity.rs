@@ -1,4 +1,4 @@
-//! Activity: the record of every act, and the hash chain that reveals later changes to the record.
+//! Activity: the record of acts, and the hash chain that reveals later changes to the record.
 //!
 //! Each row has a SHA-256 hash (FIPS 180-4), computed from its columns and the previous row's hash. The detail of a row
 //! can contain personal data, so the hash covers only a salted digest of the detail. An erasure removes the detail and

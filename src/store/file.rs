@@ -26,8 +26,8 @@ pub fn require_servable(path: &Path) -> Result<(), OpenError> {
     file::require_servable(path, &CURRENT)
 }
 
-/// Checks that the file is readable and has this program's schema version, even if neither the file nor its directory
-/// can be written to.
+/// Checks that the file is readable and has this program's schema version. The file and its directory need not be
+/// writable.
 pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
     file::prepare_to_read(path, &CURRENT)
 }

@@ -94,8 +94,8 @@ impl Resolved {
     }
 }
 
-/// Parses a command line. Reads the settings file for `settings`, for `init`, and for a command with an option that
-/// only the file could set.
+/// Parses a command line. Reads the settings file for `settings`, for `init`, and for a command with an option that the
+/// file may set and that no flag or variable sets.
 ///
 /// # Errors
 /// The error of clap for invalid flags and variables, and for `--help`.

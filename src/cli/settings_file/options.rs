@@ -41,7 +41,7 @@ impl Options {
         self.variables.iter().any(|(option, _)| option == name)
     }
 
-    /// Returns whether the option is `true` or `false`.
+    /// Returns whether the option is a switch: its value is `true` or `false`.
     pub(super) fn is_switch(&self, name: &str) -> bool {
         self.switches.iter().any(|switch| switch == name)
     }
@@ -52,7 +52,7 @@ impl Options {
         args.any(|arg| arg.get_long() == Some(name) && matches!(arg.get_action(), ArgAction::Append))
     }
 
-    /// Returns the known option whose name is most similar.
+    /// Returns the option whose name is most similar to this name, if one is similar enough.
     pub(super) fn nearest(&self, name: &str) -> Option<String> {
         let dashed = name.replace('_', "-");
         if self.has(&dashed) {
@@ -85,7 +85,7 @@ impl Options {
         Some(format!("`{name}` cannot be {value:?}: {why}"))
     }
 
-    /// Returns the options whose variable has a value that they cannot have.
+    /// Returns the options that cannot have the value of their variable, each with the mistake.
     pub(super) fn wrong_variables(&self) -> Vec<(String, Mistake)> {
         let wrong = |(name, variable): &(String, String)| {
             let value = std::env::var_os(variable)?;

@@ -68,8 +68,8 @@ impl<H: Hooks> Engine<H> {
     /// file. Both steps use the space of the reserve if necessary. Owed rows that cannot be written are lost.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] or [`Error::Full`] if pages stay in the log, because another process is using the file,
-    /// the disk is full, or the file was overwritten.
+    /// Fails if pages stay in the log: [`Error::Full`] because the disk is full, [`Error::Unavailable`] because another
+    /// process is using the file or the file was overwritten, and another error if SQLite reports one.
     pub(crate) fn finish(&mut self) -> Result<(), Error> {
         while matches!(self.write_pending(), Err(Error::Full(_))) && self.reserve.release() {}
         let mut emptied = self.empty_log();

@@ -32,9 +32,9 @@ pub(crate) struct Companion {
 /// under other names (`TARGET.partial`) and renames them when they are complete and on the disk.
 ///
 /// # Errors
-/// [`OpenError::NotWritable`] if the target cannot be created or exists; [`OpenError::Failed`] if the copy fails. A
-/// failed backup leaves no target behind, unless only the sync of the directory failed. It might leave a companion
-/// behind.
+/// [`OpenError::NotWritable`] if the target cannot be created or exists, or if a companion cannot be read or written;
+/// [`OpenError::Failed`] if the copy fails. A failed backup leaves no target behind, unless only the sync of the
+/// directory failed. It might leave a companion behind.
 pub(crate) fn backup(path: &Path, target: &Path, companions: &[Companion]) -> Result<(), OpenError> {
     backup_if(path, target, companions, &Interrupt::default(), |_| Ok(()))
 }

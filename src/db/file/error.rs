@@ -1,4 +1,4 @@
-//! The reasons why a file cannot be opened.
+//! The reasons why a file cannot be used.
 
 use std::path::{Path, PathBuf};
 
@@ -130,7 +130,7 @@ impl std::fmt::Display for OpenError {
                  it or choose another file with --db",
                 path.display()
             ),
-            Self::Failed { path, why } => write!(f, "{} cannot be opened: {why}", path.display()),
+            Self::Failed { path, why } => write!(f, "{} cannot be used: {why}", path.display()),
             Self::Companion(why) => f.write_str(why),
             Self::Store(error) => write!(f, "the file cannot be opened: {error}"),
         }

@@ -71,8 +71,8 @@ impl Lock {
     }
 }
 
-/// Returns whether a process holds the lock of the file. Reads the system's list of locks, so that a service that
-/// starts at this moment finds the lock free.
+/// Returns whether a process holds the lock of the file. Reads the system's list of locks and does not try to take the
+/// lock, so that a service that starts at this moment finds the lock free.
 pub fn is_locked(path: &Path) -> bool {
     let Ok(lock) = std::fs::metadata(beside(&resolve(path), ".lock")) else { return false };
     let suffix = format!(":{}", lock.ino());
@@ -117,8 +117,7 @@ pub(crate) fn require_servable(path: &Path, schema: &Schema) -> Result<(), OpenE
     }
 }
 
-/// Checks that the file is readable and has this program's version, even if neither the file nor its directory is
-/// writable.
+/// Checks that the file is readable and has this program's version. The file and its directory need not be writable.
 pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenError> {
     version_to_read(path).and_then(|found| require_version(path, schema, found, Older::Refuse))
 }

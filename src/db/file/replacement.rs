@@ -53,7 +53,7 @@ impl Replacement {
     ///
     /// # Errors
     /// [`OpenError::NotWritable`] if the old file is still in its place; its log might already have the suffix.
-    /// [`OpenError::NotSynced`] if the file was replaced.
+    /// [`OpenError::NotSynced`] if the file was replaced, but its directory cannot be synced.
     pub(crate) fn finish(self, suffix: &str) -> Result<Option<PathBuf>, OpenError> {
         let Self { mut partial, target } = self;
         let aside = set_aside(&target, suffix).map_err(|error| not_writable(&target, &error))?;

@@ -38,7 +38,7 @@ const HEADER_READS: u32 = 3;
 
 /// The maximum number of consecutive checks, four a second, that do not find the mark while SQLite reports another page
 /// for the mark's table, or no page. After an operator's VACUUM, the checkpoint that moves the mark in the file ends
-/// sooner.
+/// before this number is reached.
 const DOUBTS_MAX: u32 = 8;
 
 /// The pause before a stopping service repeats a check that left doubt.
@@ -105,7 +105,8 @@ impl Identity {
     /// Records the files that SQLite has created next to the database file.
     ///
     /// # Errors
-    /// [`OpenError::Failed`] if the database file was replaced while SQLite was opening it.
+    /// [`OpenError::Failed`] if a file next to the database file is missing, or if a file was moved, replaced or
+    /// overwritten while SQLite was opening the database file.
     pub(crate) fn opened(&self) -> Result<(), OpenError> {
         let path = &self.database.path;
         let known = |suffix| NamedFile::now(&path::beside(path, suffix));
@@ -159,8 +160,8 @@ impl Identity {
     }
 
     /// Commits the mark of this run and moves it into the file. If another process holds a lock, the next call tries
-    /// again. Returns a sentence if the whole log was copied but the file lacks the mark, which means that the file was
-    /// overwritten.
+    /// again. Returns a sentence if the file was overwritten: its header shows this, or the whole log was copied but
+    /// the file lacks the mark.
     pub(crate) fn mark(&self, connection: &Connection, world: &dyn World) -> Result<Option<String>, Error> {
         let mut mark = self.mark.lock().unwrap_or_else(PoisonError::into_inner);
         if mark.page.is_some() {

@@ -4,7 +4,7 @@ use super::*;
 
 const MARK: [u8; MARK_BYTES] = [7; MARK_BYTES];
 
-/// Creates a file with the table for marks and 20 further pages, and returns the page of the table.
+/// Creates a file with the table for marks and about 20 further pages. Returns a connection and the page of the table.
 fn marked_file(path: &Path) -> (Connection, u32) {
     let connection = Connection::open(path).unwrap();
     connection
