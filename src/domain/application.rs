@@ -40,7 +40,7 @@ pub fn contradiction(status: ApplicationStatus, steps: &[StepStatus]) -> Option<
 
 /// Returns the default statuses of `steps` steps, for a new application or an imported one without steps. In an
 /// application in progress, the candidate is at the first step. In the application of a hired candidate, the last step
-/// is validated and all earlier steps are skipped. Returns `None` for other statuses, which do not show the step at
+/// is validated and all earlier steps are skipped. Returns `None` for the other statuses, which do not show the step at
 /// which the application ended.
 pub fn default_statuses(status: ApplicationStatus, steps: usize) -> Option<Vec<StepStatus>> {
     let mut statuses = match status {

@@ -46,7 +46,7 @@ pub enum Keep {
 }
 
 impl Keep {
-    /// Parses `7` or `daily=7,weekly=4,monthly=6`. Each tier may be missing.
+    /// Parses `7` or `daily=7,weekly=4,monthly=6`. Tiers may be missing.
     ///
     /// # Errors
     /// A sentence for the usage message.
@@ -81,8 +81,8 @@ impl Keep {
         (daily + weekly + monthly > 0).then_some(Self::Tiers { daily, weekly, monthly })
     }
 
-    /// Returns the backups to delete after a new backup, oldest first: at most [`DELETIONS_MAX`] of the backups up to
-    /// the new one that this schedule does not retain.
+    /// Returns the backups to delete after a new backup, oldest first: at most [`DELETIONS_MAX`] of those that this
+    /// schedule does not retain. Backups with a later time than the new one are ignored.
     pub fn surplus(self, backups: &[Timestamp], new: Timestamp) -> Vec<Timestamp> {
         let backups: BTreeSet<Timestamp> = backups.iter().copied().filter(|at| *at <= new).collect();
         let newest_first: Vec<Timestamp> = backups.iter().rev().copied().collect();

@@ -68,7 +68,7 @@ macro_rules! ids {
 ids! {
     /// The id of an organization, which is a customer of the service.
     OrganizationId = "org",
-    /// The id of a user, who is a person who can sign in.
+    /// The id of a user, a person who can sign in.
     UserId = "user",
     /// The id of a session, which is the signed-in state of a user's browser.
     SessionId = "ses",

@@ -17,7 +17,7 @@ pub const TOKEN_RANDOM_BYTES: usize = 20;
 /// The default language of a link.
 pub const LOCALE_DEFAULT: &str = "en";
 
-/// The maximum number of characters in a language tag, which is far more than in any registered tag.
+/// The maximum number of characters in a language tag, which is far more than any registered tag has.
 pub const LOCALE_CHARACTERS_MAX: usize = 255;
 
 /// Returns the expiry of a new link.

@@ -1,5 +1,5 @@
 //! Later marks: staff put an application in progress aside until a due day. On that day, the application comes back to
-//! the inbox. A decision on the application, and the end of the application, remove the mark.
+//! the inbox. Any decision on the application except an undo, and the end of the application, remove the mark.
 
 use jiff::ToSpan;
 use jiff::civil::Date;

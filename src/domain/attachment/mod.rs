@@ -42,8 +42,8 @@ pub const ATTACHMENT_TOKEN_BYTES: usize = 16;
 const NO_ROOM_DETAIL: &str =
     "the service cannot store files at the moment; send the application without a file, or try again later";
 
-/// The refusal of an attachment when the disk is nearly full or all attachments together have reached their limit. A
-/// person must free space, so the retry delay is long.
+/// The refusal of an attachment that the service cannot store now, usually because the disk is nearly full or all
+/// attachments together have reached their limit. A person must then free space, so the retry delay is long.
 pub const NO_ROOM_FOR_FILE: Refusal = Refusal::Unavailable { retry_after_s: 300, detail: NO_ROOM_DETAIL };
 
 /// The reason why an attachment is refused.
@@ -57,7 +57,7 @@ pub enum AttachmentFault {
     Empty,
     /// The form has more than one attachment.
     MoreThanOne,
-    /// The service has no space for attachments at the moment.
+    /// The service cannot store attachments at the moment.
     NoRoom,
 }
 

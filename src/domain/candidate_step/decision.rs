@@ -79,7 +79,7 @@ pub struct Decision {
     /// The role step of the candidate's current step after the decision, if the application is then in progress.
     pub at_role_step: Option<RoleStepId>,
     /// The time at which the candidate originally reached the current step, if the decision returns them to it. `None`
-    /// if they reach the step now.
+    /// for any other decision.
     pub back_since: Option<Timestamp>,
     /// The day until which the application is put aside after the decision. Every decision except an undo removes the
     /// later mark.

@@ -25,8 +25,8 @@ const NOTHING_LEFT: Refusal =
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the candidate was erased, the application has ended, or
-/// the candidate is not at the step; `conflict` if the step is the final one or no pending step follows, because then
-/// only a hire is possible.
+/// the candidate is not at the step; `conflict` if the step is the final one, or if no other step is in progress and no
+/// pending step follows, because then only a hire passes the step.
 pub fn validate(facts: &StepFacts, input: &ValidateInput, now: Timestamp) -> Result<Decision, Refusal> {
     facts.require_authority()?;
     facts.require_in_progress()?;
@@ -111,7 +111,7 @@ mod tests {
             ([Skipped, InProgress, Pending, Pending], 0, "skipped"),
             ([Rejected, InProgress, Pending, Pending], 0, "rejected"),
             ([Validated, Pending, Pending, Pending], 2, "pending"),
-            // At the final step, or if no pending step follows, only a hire is possible.
+            // Only a hire passes the final step, or a step that no pending step follows.
             ([Validated, Validated, Validated, InProgress], 3, "/hire"),
             ([Validated, Validated, Validated, Pending], 3, "/hire"),
             ([Validated, InProgress, Skipped, Skipped], 1, "/hire"),

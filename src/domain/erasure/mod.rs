@@ -1,7 +1,7 @@
 //! Rules for erasures and legal holds, and the values that replace an erased name and address.
 //!
 //! `replay` contains the rule for repeating listed erasures when the service starts, and `deferred` contains the rule
-//! for erasures that wait for a hidden hire.
+//! for erasures that wait while a hire is hidden.
 
 pub mod deferred;
 pub mod replay;
