@@ -111,7 +111,7 @@ candidate=$(call "$key" POST "/api/v1/organizations/$organization/candidates" "$
 report "candidate $candidate" "$candidate" \
   "$(call "$key" GET "/api/v1/organizations/$organization/candidates?q=zoe" | jq -r '.data[0].id')"
 
-# She passes the first two steps and is hired at the last step.
+# Zoë passes the first two steps and is hired at the last step.
 step() {
   call "$key" GET "/api/v1/candidates/$candidate" |
     jq -er '.data.applications[0].steps | map(select(.status == "in_progress"))[0].id'

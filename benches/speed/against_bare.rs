@@ -55,7 +55,7 @@ impl AgainstBare {
                 let requests: Vec<_> = (0..ORGANIZATIONS).map(|nth| get(&company::portal_path(nth), None)).collect();
                 let answers: Vec<_> = requests.iter().map(|request| server.ask(request)).collect();
                 let bytes = answers[0].body.len();
-                assert!((19_000..21_000).contains(&bytes), "the portal has {bytes} bytes instead of about 20 kB");
+                assert!((19_000..21_000).contains(&bytes), "the portal is {bytes} bytes long instead of about 20 kB");
                 (requests, answers)
             }
             Reading::Pages => visits(&server, "identity", 8_000..48_000),
@@ -103,7 +103,7 @@ fn visits(server: &Server, codings: &str, bytes: Range<usize>) -> (Vec<Vec<u8>>,
     let requests: Vec<_> = (0..ORGANIZATIONS).map(|nth| visit(&company::page_path(nth), codings)).collect();
     let answers: Vec<_> = requests.iter().map(|request| server.ask(request)).collect();
     let length = answers[0].body.len();
-    assert!(bytes.contains(&length), "the page has {length} bytes instead of {bytes:?}");
+    assert!(bytes.contains(&length), "the page is {length} bytes long instead of {bytes:?}");
     let is_compressed = answers[0].fields.iter().any(|(name, _)| name == "content-encoding");
     assert_eq!(is_compressed, codings.contains("gzip"), "a page is compressed if and only if the request accepts gzip");
     (requests, answers)
@@ -146,13 +146,13 @@ impl Changes {
             if changed[nth + 1..].iter().all(|(later, _)| later != organization) {
                 let portal = server.ask(&get(&company::portal_path(*organization), None));
                 let portal = String::from_utf8(portal.body).unwrap();
-                assert!(portal.contains(name), "the portal of organization {organization} has {name:?}");
+                assert!(portal.contains(name), "the portal of organization {organization} contains {name:?}");
             }
         }
         round
     }
 
-    /// Renames a role of a portal, without changing the length of its name. Returns the organization and the name.
+    /// Renames a role of a portal. All new names have the same length. Returns the organization and the name.
     fn change(&mut self) -> (usize, String) {
         self.count += 1;
         let organization = self.random.below(ORGANIZATIONS);

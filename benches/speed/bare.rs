@@ -69,7 +69,7 @@ pub(crate) fn serve() -> ! {
         let _ = std::io::stdin().read_line(&mut String::new());
         std::process::exit(0);
     });
-    // This runtime has the type of the service's runtime and, on up to eight cores, the same number of worker threads.
+    // This runtime is of the same type as the service's and, on up to eight cores, has as many worker threads.
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
     runtime.block_on(accept(answers))
 }

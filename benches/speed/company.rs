@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 pub(crate) const ORGANIZATIONS: usize = 200;
 
-/// The number of public open roles of each organization. With this number, a portal response has about 20 kB.
+/// The number of public open roles of each organization. With this number, a portal response is about 20 kB long.
 pub(crate) const PORTAL_ROLES: usize = 30;
 
 /// The number of members of each organization. All of them may decide.
@@ -46,7 +46,7 @@ pub(crate) fn page_path(organization: usize) -> String {
     format!("/careers/{}", slug(organization))
 }
 
-/// Returns the id of the first role on the organization's portal.
+/// Returns the id of the oldest role on the organization's portal.
 pub(crate) fn portal_role_id(organization: usize) -> String {
     id("role", organization * 100)
 }

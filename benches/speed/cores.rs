@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-/// The two cores, if the system has them.
+/// The two cores, if the system has them and `taskset`.
 pub(crate) struct Cores(Option<Pair>);
 
 struct Pair {

@@ -53,7 +53,8 @@ pub(crate) fn ask(address: SocketAddr, request: &[u8]) -> std::io::Result<Answer
     ask_on(&TcpStream::connect(address)?, request)
 }
 
-/// Sends a request on an open connection on which no other request is in progress.
+/// Sends a request on an open connection on which no other request is in progress. Panics if the connection is closed
+/// before the first line of the answer.
 ///
 /// # Errors
 /// Returns an error if the connection breaks.

@@ -19,7 +19,7 @@ pub(crate) static LINES: &[Line] = &[
     Line {
         name: "pages",
         limit: "a bare hyper server that sends the same bytes",
-        service: "career pages of 30 roles at random, one of 200 changed each second, 64 connections",
+        service: "career pages with 30 roles each, at random, one of 200 changed each second, 64 connections",
         prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::Pages, 64)),
         ratios: &[rate(0.60), CPU],
     },

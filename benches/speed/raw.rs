@@ -1,9 +1,10 @@
-//! The limit for decisions: the SQLite statements of a decision, on one thread, with all values known beforehand.
+//! The limit for decisions: the SQLite statements of a decision, on one thread, with nearly all values known in
+//! advance.
 //!
 //! The statements write the same rows as those in `src/store`, in the same order. They leave out two columns that these
 //! decisions do not change (`later_due_on` and `positions`). The limit omits the service's reads (the key, the facts,
-//! the last usage row and the last activity row). It does not parse, check, hash or answer. The bench computes the same
-//! hashes of activity rows as the service, but in advance.
+//! the last usage row and the last activity row). It does not parse, check, hash or answer. The bench computes the
+//! hashes of activity rows as the service does, but in advance.
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
@@ -225,10 +226,10 @@ fn action(is_hire: bool) -> &'static str {
     if is_hire { "candidate_step.hired" } else { "candidate_step.rejected" }
 }
 
-/// Updates the step, the application, the role and the status counts.
+/// Updates the step, the application, the status counts and, for a hire, the role.
 fn save(transaction: &Transaction<'_>, one: &Prepared, now: i64, hired: &mut i64) {
     let run = |sql: &str, params: &[&dyn ToSql]| {
-        assert_eq!(transaction.prepare_cached(sql).unwrap().execute(params).unwrap(), 1, "{sql} has its row");
+        assert_eq!(transaction.prepare_cached(sql).unwrap().execute(params).unwrap(), 1, "one row: {sql}");
     };
     let none = None::<&str>;
     let (step, application) = (&one.step_id, &one.application_id);

@@ -39,7 +39,7 @@ pub(crate) enum Figure {
 pub(crate) struct Spread(Vec<f64>);
 
 impl Round {
-    /// Runs a load on a server and measures the CPU time of both.
+    /// Runs a load on a server and measures the CPU time of the server and of the client.
     pub(crate) fn watch(server: &Process, load: impl FnOnce() -> Load) -> Self {
         let (server_before, client_before) = (server.cpu(), own_cpu());
         let Load { elapsed, mut latencies } = load();

@@ -86,7 +86,7 @@ impl Server {
         self.process.cpu()
     }
 
-    /// Adds answers to requests with keys that the caller has sent itself.
+    /// Counts the answers to requests with keys if the caller sent those requests itself.
     pub(crate) fn count_with_keys(&mut self, answers: usize) {
         self.usage_rows += answers;
     }

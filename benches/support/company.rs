@@ -11,7 +11,7 @@ use super::service::{Service, run};
 /// The secret of all HR integrations. The bench does not verify signatures.
 const SECRET: &str = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 
-/// An organization with one role that has a position for every application.
+/// An organization with one role, which has more positions than applications.
 pub(crate) struct Organization {
     id: String,
     applications: usize,

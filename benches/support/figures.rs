@@ -64,7 +64,7 @@ pub(crate) fn machine() -> String {
     let load = std::fs::read_to_string("/proc/loadavg").ok();
     let load = load.and_then(|load| load.split(' ').next().map(|load| format!(", load {load} at the start")));
     let flush = flush().as_secs_f64() * 1e3;
-    format!("a machine of {cores}{}, 16 KiB flushed to disk in {flush:.2} ms", load.unwrap_or_default())
+    format!("a machine with {cores}{}, 16 KiB flushed to disk in {flush:.2} ms", load.unwrap_or_default())
 }
 
 fn flush() -> Duration {

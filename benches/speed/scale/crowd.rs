@@ -16,7 +16,7 @@ use crate::random::Random;
 const STEPS: [(usize, &str, &str); 4] =
     [(1, "Application", "application"), (2, "Call", "screening"), (3, "Interview", "interview"), (4, "Offer", "offer")];
 
-/// First names. Names repeat often enough that each search fills a page even in the small file.
+/// First names. Names repeat often enough that each search for a name fills a page, even in the small file.
 const FIRST_NAMES: [&str; 20] = [
     "Ada", "Björn", "Carla", "Dmitri", "Elif", "Fatima", "Günter", "Hana", "Ivo", "Jelena", "Karim", "Leïla", "Mateo",
     "Nadia", "Oskar", "Paula", "Quentin", "Rosa", "Sanjay", "Théo",

@@ -16,7 +16,7 @@ pub(crate) struct Size {
     /// The number of roles on the portal of one additional organization, or 0 without that organization. The
     /// organization has no other data, except for `crowd`.
     pub(crate) large_portal_roles: usize,
-    /// The number of applications. Each is from a separate candidate.
+    /// The number of applications outside the additional organization. Each is from a separate candidate.
     pub(crate) applications: usize,
     /// The number of candidates of the additional organization, each with an application to one of its roles and with
     /// activity.
@@ -93,7 +93,7 @@ const WATCHED_EVERY: usize = 10;
 /// The stride through the other keys. It reaches all of them, because it is coprime to their number.
 const KEY_STRIDE: usize = 617;
 
-/// The creation time of all data and the time of the first usage row: 2025-01-01. All usage rows are in the past.
+/// The earliest creation time of data, and the time of the first usage row: 2025-01-01. All usage rows are in the past.
 pub(crate) const MADE_AT: i64 = 1_735_689_600_000_000;
 
 /// The interval between two usage rows.
@@ -140,7 +140,7 @@ impl Size {
         Timestamp::from_micros(usage_at(row)).to_string()
     }
 
-    /// Returns the `before` parameter for the page that ends with the oldest row of a key.
+    /// Returns the `before` parameter for the page that ends with the oldest row of the watched key.
     pub(crate) fn before_last_page(rows: usize) -> String {
         Timestamp::from_micros(usage_at(rows * WATCHED_EVERY)).to_string()
     }

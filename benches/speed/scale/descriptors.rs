@@ -6,7 +6,8 @@ use std::process::Command;
 /// The environment variable that marks a restarted process, so that it restarts only once.
 const DONE: &str = "APPLIANCE_BENCH_DESCRIPTORS";
 
-/// Restarts this process with its hard limit as the soft limit. The caller must call this function first.
+/// Restarts this process with its hard limit as the soft limit. The caller must call this function before it measures
+/// anything.
 pub(crate) fn claim() {
     if std::env::var_os(DONE).is_some() {
         return;

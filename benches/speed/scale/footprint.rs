@@ -122,7 +122,8 @@ fn starts(setup: &Setup, big: &Copy) -> Vec<Measurement> {
     ]
 }
 
-/// Measures the memory of an idle service, a busy one, and one with many idle connections, after one request on each.
+/// Measures the memory of an idle service, of a busy one, and of one with many idle connections, each of which has
+/// received one answer.
 fn memory(setup: &Setup, big: &Copy, size: &Size) -> Vec<Measurement> {
     let admin = data::secret(ADMIN);
     let mut started = start(setup, &big.db, admin.reveal());

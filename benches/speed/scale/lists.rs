@@ -1,4 +1,4 @@
-//! The latency of every list, search and board, on a big file and on a file with a hundredth of its data.
+//! The latency of most lists, searches and boards, on a big file and on a file with a hundredth of its data.
 //!
 //! One organization has half of the candidates of each file. Both sides return the same number of rows, so the bench
 //! compares the times that they take to find these rows. If the small file has few rows of a kind, the request has a

@@ -23,7 +23,7 @@ const PRAGMAS: &str = "PRAGMA journal_mode = OFF;
     PRAGMA cache_size = -262144;
     PRAGMA temp_store = MEMORY;";
 
-/// Fills a new file that a command of the service has created.
+/// Creates a file with a command of the service, and fills it.
 pub(crate) fn make(db: &Path, size: &Size) {
     let path = db.to_str().unwrap();
     run(&["bootstrap-admin", "--db", path, "--email", "first@appliance.example"]);

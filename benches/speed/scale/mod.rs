@@ -3,9 +3,9 @@
 //!
 //! A run has four parts. `growth` compares the same requests on a small and a big file. `footprint` measures memory,
 //! start times and bytes read. `mixed` sends requests at a fixed rate, independently of the answers. `lists` compares
-//! every list, search and board on two other files, one of which has a hundredth of the other's data. The bench creates
-//! the files once and stores them in `target/bench`; the service runs on copies. With `--short`, the big files have a
-//! twentieth of the data. Arguments with names of parts select these parts.
+//! most lists, searches and boards on two other files, one of which has a hundredth of the other's data. The bench
+//! creates the files once and stores them in `target/bench`; the service runs on copies. With `--short`, the big files
+//! have a twentieth of the data. Arguments with names of parts select these parts.
 
 mod crowd;
 mod data;

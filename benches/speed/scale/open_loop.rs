@@ -1,4 +1,4 @@
-//! A load that sends requests at a fixed rate, even if the service cannot keep up.
+//! A load whose requests are due at a fixed rate, even if the service cannot keep up.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
