@@ -1,8 +1,8 @@
 -- The schema of the file, in the order in which tables depend on each other.
 --
--- Ids are text that the program generates, times are integer microseconds since 1970 in UTC, booleans are 0 or 1, and
--- JSON is text. Constraints repeat rules of the program, so that a defect in a rule causes an error instead of a wrong
--- row.
+-- Ids are text that the program generates or an import supplies, times are integer microseconds since 1970 in UTC,
+-- booleans are 0 or 1, and JSON is text. Constraints repeat rules of the program, so that a defect in a rule causes an
+-- error instead of a wrong row.
 
 -- A customer of the service. It owns its roles and candidates, with all their records. A disabled organization has no
 -- portal, and only admins see it. `retention_days`: the retention period; null to retain candidates forever.
@@ -491,11 +491,12 @@ CREATE TABLE erasures_asked (
 ) STRICT;
 
 -- Attachments, in chunks of at most 64 KiB. Each chunk is written by a separate job, so that each write is short.
--- Without a signup, an attachment is staged under a token, and `digest` is the SHA-256 of the token. Staged attachments
--- are deleted after an hour. `bytes`, `media_type` and `sha256` are set when the upload is complete. A file that an
--- import added belongs to an application (`candidate_role_id`) instead of a signup, because nobody submitted a form.
--- After the deletion of its signup, or the erasure of its candidate, an attachment is detached: its `created_at` is 0,
--- and the sweep deletes it in slices. `sha256` is the digest of the whole content; downloads and `check` verify it.
+-- Until a signup claims an uploaded attachment, it is staged under a token, and `digest` is the SHA-256 of the token.
+-- Staged attachments are deleted after an hour. `bytes`, `media_type` and `sha256` are set when the upload is complete.
+-- A file that an import added belongs to an application (`candidate_role_id`) instead of a signup, because nobody
+-- submitted a form. After the deletion of its signup, or the erasure of its candidate, an attachment is detached: its
+-- `created_at` is 0, and the sweep deletes it in slices. `sha256` is the digest of the whole content; downloads and
+-- `check` verify it.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -550,7 +551,7 @@ BEGIN
   UPDATE attachment_totals SET bytes = bytes - length(old.content) WHERE id = 1;
 END;
 
--- The secret that signs forms, so that the service can verify the age of a form even after a restart.
+-- The secret with which the service signs forms, so that it can verify the age of a form even after a restart.
 CREATE TABLE form_secrets (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   secret BLOB NOT NULL CHECK (length(secret) = 32)

@@ -2,7 +2,7 @@
 #
 # Walks through the HTTP interface on a new copy of the sample company, one call after
 # another, and checks every answer. The script is a test and a tour. Read it from top
-# to bottom to see how to call most endpoints.
+# to bottom to see how to call many of the endpoints.
 #
 #     examples/walkthrough.sh [APPLIANCE [RECEIVER]]
 #
@@ -70,7 +70,7 @@ ok() {
 fail() {
   printf 'FAIL %s\n     expected: %s\n     actual:   %s\n' "$1" "$2" "$3"
   if [[ -s $work/serve.log ]]; then
-    printf '     the last lines of the server:\n'
+    printf '     the last lines of the log of the server:\n'
     tail -n 15 "$work/serve.log" | sed 's/^/       /'
   fi
   printf '\n%d passed, 1 failed\n' "$passed"
@@ -86,7 +86,7 @@ header() {
 }
 
 # request METHOD PATH [curl arguments…] leaves the answer in $status, in the file
-# `headers` and in the file `body`. It checks nothing.
+# `headers` and in the file `body`. It checks only that there is an answer.
 hr_key=
 hr_requests=0
 request() {
@@ -186,7 +186,7 @@ start() {
   fail "serve starts" "a line 'listening on http://…' within 10 s" "$(cat "$work/serve.log")"
 }
 
-# stop ends the server in the same way as a service manager.
+# stop ends the server as a service manager does.
 stop() {
   kill -TERM "$server"
   local try came=0
@@ -282,7 +282,7 @@ matches "$etag" '^"[^"]+"$' 'the portal has a strong ETag'
 expect 304 GET /api/public/portal/halmwind --header "If-None-Match: $etag"
 equals "$(wc -c <"$work/body" | tr -d ' ')" 0 'an unchanged portal is not sent again'
 expect 200 HEAD /api/public/portal/halmwind
-# An unknown portal and a disabled one get the same response.
+# Requests for an unknown portal and for a disabled one get the same response.
 expect 404:not_found GET /api/public/portal/no-such-company
 expect 404:not_found GET /api/public/portal/brennick-marine
 
@@ -339,7 +339,7 @@ expect 200 GET /api/v1/me "${as_admin[@]}"
 holds '.user.email == $email and .user.role == "admin" and (.user.id | length > 0)' 'me is the admin' --arg email "$admin_email"
 holds '.auth.type == "api_key" and (.auth.keyId | length > 0) and (.auth.scopes | index("pipeline:write") != null)' \
   'me names the key and its scopes'
-equals "$(header RateLimit-Policy)" '"default";q=1200;w=60' 'an authenticated answer states the rate limit'
+equals "$(header RateLimit-Policy)" '"default";q=1200;w=60' 'the answer to an authenticated request states the rate limit'
 equals "$(header Access-Control-Allow-Origin)" '' 'no other site may read the answer to a request with a key'
 
 expect 401:unauthorized GET /api/v1/me
@@ -445,7 +445,8 @@ expect 403:forbidden PUT "$integration" "${as_hr[@]}" "${json[@]}" '{"url": "htt
 expect 400:validation_error PUT "$integration" "${as_admin[@]}" "${json[@]}" '{"url": "ftp://hr.example.com/hooks", "secret": "short"}'
 holds '[.errors[].field] == ["url", "secret"]' 'every invalid field is named at once'
 
-# If the request has no secret, the service generates one. Only this answer shows it.
+# If neither the request nor the integration has a secret, the service generates one.
+# Only this answer shows it.
 expect 200 PUT "$integration" "${as_admin[@]}" "${json[@]}" '{"url": "https://hr.example.com/hooks", "enabled": false}'
 holds '.data | .hasSecret and .enabled == false and (.secret | test("^whsec_[A-Za-z0-9+/]{43}=$"))' 'the secret is generated and shown'
 hr_secret=$(jq --raw-output .data.secret "$work/body")
@@ -569,7 +570,7 @@ candidate.hired Nadia Rahimi
 candidate.hired Sören Matthiesen
 candidate.hired Viktor Lauritzen" 'every hire and the reversal have arrived'
 equals "$(jq --raw-output 'select(.message.data.candidate.name == "Nadia Rahimi").message.type' "$work/received" | tr '\n' ' ')" \
-  'candidate.hired candidate.hire_reversed ' 'the messages of one application arrive in order'
+  'candidate.hired candidate.hire_reversed ' 'the messages about one application arrive in order'
 jq 'select(.message.data.candidate.name == "Emeka Obi").message' "$work/received" >"$work/body"
 holds '.version == 1 and (.data | .hiredDate == "2026-11-02T00:00:00.000000Z" and .externalPositionId == "HW-FS-0313"
        and .note == "Starts with the December group." and .role.name == "Offshore Wind Turbine Technician"

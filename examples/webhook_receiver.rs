@@ -1,13 +1,13 @@
-//! A small HR system that receives deliveries of the service, verifies their signatures, and prints each message as a
+//! A small HR system that receives deliveries from the service, verifies their signatures, and prints each message as a
 //! line of JSON.
 //!
 //! ```sh
 //! cargo run --example webhook_receiver -- --listen 127.0.0.1:9000 --secret whsec_…
 //! ```
 //!
-//! The example shows the duties of a receiver, but it remembers received messages only in memory. It verifies the
-//! signature over the received bytes with a library for Standard Webhooks; libraries exist for most languages, and they
-//! also refuse old messages. The receiver answers promptly, and with 2xx only after it has written the message. It
+//! The example shows the duties of a receiver, but it stores the ids of received messages only in memory. It verifies
+//! the signature over the received bytes with a library for Standard Webhooks; libraries exist for many languages, and
+//! they also refuse old messages. The receiver answers promptly, and with 2xx only after it has written the message. It
 //! recognizes a repeated message by its `webhook-id`.
 
 use std::collections::HashSet;

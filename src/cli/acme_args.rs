@@ -10,7 +10,7 @@ use crate::hr::{trusting_config, trusting_config_of};
 use crate::http::{self, AcmeFolder, AcmeSettings};
 use crate::store::file::resolve;
 
-/// The directory of the authority that most small organizations use. It is free and needs no registration.
+/// The directory of Let's Encrypt, the authority that most small organizations use. Its certificates are free.
 const DIRECTORY: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
 /// The sentence for a build that cannot order certificates; `None` with the feature `acme`.
@@ -54,7 +54,8 @@ impl AcmeArgs {
         self.acme_domain.as_ref().map(|domain| format!("https://{}", domain.as_str()))
     }
 
-    /// Returns a finding for each option that needs another option that is not set, or that contradicts another option.
+    /// Returns a finding for each option that contradicts another option, or that needs another option or a feature of
+    /// the build that is missing.
     pub(super) fn contradictions(&self, has_files: bool, base_url: Option<&str>, redirects: bool) -> Vec<Finding> {
         let has_domain = self.is_set();
         let needs = |option, is_set| Finding::needs(option, is_set, "acme-domain", has_domain);

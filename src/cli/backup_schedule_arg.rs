@@ -24,13 +24,13 @@ pub(super) struct BackupScheduleArg {
     #[arg(long, env = "APPLIANCE_BACKUP_EVERY", value_name = "DURATION", default_value = "24h", value_parser = parse_every)]
     backup_every: Duration,
 
-    /// The backups to keep: a number of the newest ones, or the newest one of each of the last days, weeks and months,
-    /// such as daily=7,weekly=4,monthly=6. The service deletes only backups that it made itself.
+    /// The backups to keep: a number of the newest ones, or counts such as daily=7,weekly=4,monthly=6 (the newest
+    /// backup of each of the last 7 days, 4 weeks and 6 months). The service deletes only backups that it made itself.
     #[arg(long, env = "APPLIANCE_BACKUP_KEEP", value_name = "COUNTS", default_value = "7", value_parser = Keep::parse)]
     backup_keep: Keep,
 
     /// A program that runs after each backup, for example to copy the backup to another machine. The only argument of
-    /// the program is the path of the backup. The service ends the program after 6 hours.
+    /// the program is the path of the backup. The service ends a program that still runs after 6 hours.
     #[arg(long, env = "APPLIANCE_BACKUP_HOOK", value_name = "COMMAND")]
     backup_hook: Option<PathBuf>,
 }

@@ -17,7 +17,7 @@ impl Finding {
             .then(|| Self { option, sentence: format!("--{option} needs --{other}, which is not set") })
     }
 
-    /// Returns the sentence, preceded by the location or the variable that sets the option.
+    /// Returns the sentence, preceded by the location or the variable that sets the option, if there is one.
     pub(super) fn with_location(&self, resolved: &Resolved) -> String {
         let sentence = &self.sentence;
         match resolved.origin(self.option) {

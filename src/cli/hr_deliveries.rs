@@ -12,10 +12,9 @@ use crate::world::World;
 /// List the HR deliveries that have failed, are held, or have been attempted without success. Pings are not listed.
 ///
 /// One line per delivery, oldest first: id, organization, application, type, state, number of attempts, time of
-/// creation, time of the next attempt, reason. The reason states why the delivery is held, and the result of its last
-/// attempt. The columns are aligned under headings on a terminal, and separated by tabs otherwise. Works while `serve`
-/// runs.
-/// `POST /api/admin/hr-deliveries/{id}/retry` sends a failed delivery again.
+/// creation, time of the next attempt, reason. The reason states why a held delivery is held, and the result of the
+/// last attempt, if there was one. The columns are aligned under headings on a terminal, and separated by tabs
+/// otherwise. Works while `serve` runs. `POST /api/admin/hr-deliveries/{id}/retry` sends a failed delivery again.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -52,7 +51,7 @@ fn columns(delivery: &HrDelivery) -> Vec<String> {
     ]
 }
 
-/// Returns why the delivery is held, if so, and the result of its last attempt.
+/// Returns why the delivery is held, if it is, and the result of its last attempt, if there was one.
 fn reason(delivery: &HrDelivery, held: Option<HeldBy>) -> String {
     let held = held.map(|held| match held {
         HeldBy::NoIntegration => "the organization has no HR integration".to_owned(),

@@ -63,10 +63,10 @@ use crate::world::Real;
   appliance import company.json            imports roles, staff and candidates
   appliance backup jobs-monday.db          makes a backup, even while the service runs
 
-Every option is also an environment variable: --db is APPLIANCE_DB. The options of serve can also be set in a file, by
-default /etc/appliance/appliance.toml; see `appliance help settings`. Data goes to standard output, messages to standard
-error. Exit status: 0 done, 1 failed, 2 invalid flags, 78 a mistake in the settings; serve also exits with 78 if a
-restart would not help.")]
+Every option can also be set by an environment variable, for example --db by APPLIANCE_DB. The options of serve can also
+be set in a file, by default /etc/appliance/appliance.toml; see `appliance help settings`. Data goes to standard output,
+messages to standard error. Exit status: 0 done, 1 failed, 2 invalid flags, 78 a mistake in the settings; serve also
+exits with 78 if a restart would not help.")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

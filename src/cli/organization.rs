@@ -20,8 +20,8 @@ use crate::world::World;
 /// List, create, disable and enable organizations.
 ///
 /// Works while `serve` runs. The API and the staff console apply each change at once, and portals show the change
-/// within 200 ms. Settings and members are changed over HTTP. `import` can create an organization with its settings and
-/// members.
+/// within 200 ms. Settings are changed over HTTP, and members over HTTP or in the staff console. `import` can create an
+/// organization with its settings and members.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]
@@ -76,7 +76,8 @@ struct BySlug {
 }
 
 /// # Errors
-/// Fails if the organization does not exist, the slug is taken, the time zone is unknown, or the file cannot be used.
+/// Fails if the organization does not exist, the slug is taken, the time zone is unknown, the file cannot be used, or
+/// standard output cannot be written to.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match &args.action {
         Action::List(args) => list(args, world),

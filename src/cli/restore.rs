@@ -22,9 +22,10 @@ const TRANSFERS_OF_COPY: u64 = 7;
 ///
 /// Access that was withdrawn after the backup does not come back, such as revoked keys, ended sessions, old passwords,
 /// earlier roles, disabled users, removed members and second factors. These facts come from the old file. If the old
-/// file cannot be read or is damaged, or if neither the file nor the backup is a later state of the other, all sessions
-/// and sign-in links end. The command adds the list COPY.erased to the erasure list FILE.erased. The next start of the
-/// service erases the candidates on FILE.erased again.
+/// file is missing, cannot be read or is damaged, or if neither the file nor the backup is a later state of the other,
+/// all sessions and sign-in links end. The command adds the list COPY.erased to the erasure list FILE.erased. The next
+/// start of the service erases the candidates on FILE.erased again, except those who were changed or placed under a
+/// legal hold after they were put on the list.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -44,8 +45,8 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if another process uses the file, if the backup is not sound, or if a file cannot be written. The message says
-/// whether the file was replaced.
+/// Fails if another process uses the file, if the backup is not sound, or if a file cannot be read or written. The
+/// message says whether the file was replaced.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let (file, copy) = (args.db.db.display(), args.copy.display());
     let failure = |refused| failure(refused, args);

@@ -19,7 +19,7 @@ use crate::world::World;
 /// of the output has the name of an option, its value, and its origin: `flag`, `variable NAME`, `FILE:LINE` or
 /// `default`. The columns are aligned on a terminal, and separated by tabs otherwise.
 ///
-/// The settings file is TOML. An option has the name of its flag without the dashes, for example `base-url =
+/// The settings file is TOML. An option has the name of its flag without the leading dashes, for example `base-url =
 /// "https://jobs.example.com"`, `rate-limit = 600`, `demo = false` or `trusted-proxy = ["10.0.0.1", "10.0.0.2"]`.
 #[derive(Debug, clap::Args)]
 // clap names a group after its struct, and the struct of the options of `serve` is also named `Args`.

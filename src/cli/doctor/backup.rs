@@ -1,5 +1,5 @@
-//! The scheduled backups: whether there are any, how old they are, whether they passed their check, and whether their
-//! directory is usable.
+//! The scheduled backups: whether there are any, how old the newest one is, whether a copy failed its check, and
+//! whether their directory is usable.
 
 use std::os::unix::fs::MetadataExt as _;
 use std::path::Path;
@@ -110,7 +110,7 @@ fn examine_directory(patient: &Patient<'_>, settings: &Settings, report: &mut Re
             Urgency::Soon,
             AREA,
             format!(
-                "{shown} is on the disk of the file, so a failed disk loses both; use another disk or --backup-hook"
+                "{shown} is on the disk of the file, so a disk failure destroys both; use another disk or --backup-hook"
             ),
             format!("df {} {shown}", patient.path.display()),
         );

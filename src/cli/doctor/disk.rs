@@ -14,7 +14,7 @@ const DAYS_LEFT_MIN: f64 = 30.0;
 /// The growth of the file is estimated from backups that are at least this many days apart.
 const DAYS_OBSERVED_MIN: f64 = 1.0;
 
-/// The maximum size of the write-ahead log that is not reported: twice the size to which the service truncates the log
+/// The size above which the command reports the write-ahead log: twice the size to which the service truncates the log
 /// while no reader needs it.
 const LOG_BYTES_MAX: u64 = 128 << 20;
 

@@ -19,12 +19,12 @@ const SETTINGS: [&str; 2] = ["/etc/appliance/appliance.toml", "/etc/appliance.en
 const OTHERS: u32 = 0o077;
 const OTHERS_WRITE: u32 = 0o022;
 
-/// The sticky bit: in a directory with this bit, only the owner of a file can replace the file.
+/// The sticky bit: in a directory with this bit, only the owners of a file and of the directory can replace the file.
 const STICKY: u32 = 0o1000;
 
 const AREA: &str = "permissions";
 
-/// Returns whether the file can be read.
+/// Reports the problems of the file. Returns whether commands can read the file.
 pub(super) fn examine(path: &Path, world: &dyn World, report: &mut Report) -> bool {
     let opened = prepare_to_read(path);
     // If the log is empty, closing this connection removes the files that the previous connection created.

@@ -25,7 +25,7 @@ use crate::store::file::{is_locked, resolve};
 use crate::world::World;
 
 /// # Errors
-/// Fails if there is a problem to correct.
+/// Fails if there is a problem to correct, or if standard output cannot be written to.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = resolve(&args.db.db);
     let limits = UploadLimits { min_free_bytes: args.min_free, attachments_bytes_max: None };

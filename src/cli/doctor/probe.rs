@@ -93,7 +93,7 @@ fn exchange(mut stream: impl Read + Write, request: &str) -> Result<Answer, Unre
     let failed = |error: std::io::Error| Unreached::NoConnection(error.to_string());
     stream.write_all(request.as_bytes()).and_then(|()| stream.flush()).map_err(failed)?;
     let mut bytes = Vec::new();
-    // Some servers end a TLS connection without `close_notify`. The read then fails, but the answer counts.
+    // Some servers end a TLS connection without `close_notify`. The read then fails, but the answer is still used.
     let read = stream.take(ANSWER_BYTES_MAX).read_to_end(&mut bytes);
     let text = String::from_utf8_lossy(&bytes);
     let status = text.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)).and_then(|code| code.parse().ok());

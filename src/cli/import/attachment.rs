@@ -29,7 +29,7 @@ impl Attachments<'_> {
     ///
     /// # Errors
     /// Fails if the database file cannot be written. The applications and the files so far have been imported, and
-    /// another import adds the rest.
+    /// another import adds the rest. Also fails if standard output cannot be written to.
     pub(super) fn import(
         &self,
         folder: Option<(&Path, Files)>,

@@ -107,7 +107,8 @@ impl Imported {
     }
 }
 
-/// Reports a failure after the commit of the import. The service or the next import completes the import.
+/// Returns the failure of an import that was committed but not completed. The service or the next import completes the
+/// import.
 fn unfinished(error: &Error) -> Failure {
     Failure::new(format!(
         "the import is committed but not complete yet: {error}. `appliance serve` or the next import completes it; do not \

@@ -111,7 +111,7 @@ impl Source {
 }
 
 /// # Errors
-/// Exit status 2 with all options that have no default and are not given.
+/// Exit status 2 if an option without a default is not given. The message names all such options.
 fn refuse_missing(args: &Args) -> Result<(), Failure> {
     let has_slug = args.slug.is_some() || args.organization_name.as_deref().is_none_or(|name| slug_of(name).is_some());
     let needs_tls = args.tls.is_none() && args.base_url.as_deref().is_some_and(is_https);
@@ -145,8 +145,8 @@ fn tls(args: &Args, answer: &Source, base_url: &str, email: &Email, world: &dyn 
                 Err(misused(&format!("--tls {kind} needs an https URL, but --base-url is {base_url}")))
             }
             _ if !is_here(base_url) => Err(misused(&format!(
-                "candidates and staff need an https URL, but --base-url is {base_url}; http is for this machine only, \
-                 such as http://127.0.0.1:8080"
+                "candidates and staff need an https URL, but --base-url is {base_url}; an http URL must lead to this \
+                 machine, for example http://127.0.0.1:8080"
             ))),
             Some(Tls::Proxy) | None => Ok(TlsAnswer::Plain),
         };

@@ -95,8 +95,8 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPLIANCE_ACME_CA_FILE", value_name = "FILE")]
     pub(super) acme_ca_file: Option<PathBuf>,
 
-    /// The directory for backups, or `none`. The default is the directory `backups` next to the database. Another disk
-    /// is better.
+    /// The directory for backups, or `none`. The default is the directory `backups` next to the database. A directory
+    /// on another disk is better.
     #[arg(long, env = "APPLIANCE_BACKUP_DIR", value_name = "DIR")]
     pub(super) backup_dir: Option<PathBuf>,
 

@@ -58,7 +58,8 @@ pub(super) fn require_directory(db: &Path) -> Result<(), Failure> {
 ///
 /// # Errors
 /// Fails if the database cannot be used, or if the output cannot be printed. In these cases, neither the organization
-/// nor the admin is created. Also fails if the owner of the database cannot be changed.
+/// nor the admin is created, unless the failure reports that the outcome is unknown. Also fails if the owner of the
+/// database cannot be changed.
 pub(super) fn install(answers: &Answers, world: &dyn World) -> Result<(), Failure> {
     let db = answers.db.as_path();
     file::prepare(db, Missing::Create, Older::Refuse)?;

@@ -21,14 +21,14 @@ use super::settings_file::Resolved;
 use crate::world::World;
 
 /// # Errors
-/// Exit status 2 for missing or contradictory flags. Fails if a settings file sets options but the service is not set
-/// up, if the input ends early, or if a file cannot be written.
+/// Exit status 2 for missing or contradictory flags. Fails if the settings file has a mistake, or sets options although
+/// the service is not set up; if the input ends early; or if a file cannot be used.
 pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Failure> {
     let path = args.settings.path();
     if !args.force && refuse_or_report_settings(args, path, resolved, world)? {
         return Ok(());
     }
-    // These checks come before the questions, so that nobody answers all of them in vain.
+    // These checks come first, so that nobody answers all questions in vain.
     staged::require_writable(path)?;
     install::require_directory(&args.db)?;
     let answers = Answers::collect(args, world)?;

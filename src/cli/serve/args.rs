@@ -22,11 +22,11 @@ use crate::domain::usage;
 /// Run the service.
 ///
 /// Creates the file if it does not exist. Upgrades a file from an older version, and leaves a copy of the old file next
-/// to it. Prints `listening on http://…` (with TLS https://…) to standard error when ready. SIGTERM and SIGINT stop the
-/// service: it answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint failed.
-/// It exits with 78 if a restart would not help, for example if the file was removed, replaced or overwritten while the
-/// service was running, or if the certificate cannot be used. Under systemd, the service accepts a socket (LISTEN_FDS),
-/// reports that it is ready (NOTIFY_SOCKET), and reports to the watchdog (WATCHDOG_USEC).
+/// to the new one. Prints `listening on http://…` (with TLS https://…) to standard error when ready. SIGTERM and SIGINT
+/// stop the service: it answers the requests that have begun, and exits with 0. It exits with 1 if the last checkpoint
+/// failed. It exits with 78 if a restart would not help, for example if the file was removed, replaced or overwritten
+/// while the service was running, or if the certificate cannot be used. Under systemd, the service accepts a socket
+/// (LISTEN_FDS), reports that it is ready (NOTIFY_SOCKET), and reports to the watchdog (WATCHDOG_USEC).
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance serve --demo
@@ -55,8 +55,8 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_LISTEN", value_name = "ADDR", default_value = "127.0.0.1:8080", value_parser = parse_address)]
     pub(in crate::cli) listen: SocketAddr,
 
-    /// The public URL of the service, without a path. Absolute links begin with this URL. The default is http:// (with
-    /// --tls-cert https://) and the listen address, or with --acme-domain https:// and the name.
+    /// The public URL of the service, without a path. Absolute links begin with this URL. The default is http:// and
+    /// the listen address; with --tls-cert, https:// and the listen address; with --acme-domain, https:// and the name.
     #[arg(long, env = "APPLIANCE_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
     pub(super) base_url: Option<String>,
 

@@ -65,7 +65,7 @@ fn text(path: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(cannot_read)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("a settings file has at most {} KiB", FILE_BYTES_MAX / 1_024));
+        return Err(format!("a settings file is at most {} KiB long", FILE_BYTES_MAX / 1_024));
     }
     String::from_utf8(bytes).map_err(|_| "a settings file is UTF-8 text".to_owned())
 }

@@ -2,9 +2,9 @@
 //! file, default.
 //!
 //! The list of options comes from clap, so every option of `serve` except `--settings` can be set in the file. In the
-//! file, an option has the name of its flag without the dashes. The values of the file become clap's
-//! defaults, so clap itself applies the precedence. clap's `requires` would ignore these values, so `serve` itself
-//! checks that an option is set together with the option that it needs ([`super::finding`]).
+//! file, an option has the name of its flag without the leading dashes. The values of the file become clap's defaults,
+//! so clap itself applies the precedence. clap's `requires` would ignore these values, so `serve` itself checks that an
+//! option is set together with the option that it needs ([`super::finding`]).
 
 mod file;
 mod mistake;
