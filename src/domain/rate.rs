@@ -13,7 +13,7 @@ pub struct RatePolicy {
 }
 
 impl RatePolicy {
-    /// Returns the policy with a higher limit.
+    /// Returns the policy with the limit multiplied by `factor`.
     #[must_use]
     pub fn times(self, factor: u32) -> Self {
         Self { per_minute: self.per_minute.saturating_mul(factor) }

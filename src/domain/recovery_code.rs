@@ -58,7 +58,7 @@ impl RecoveryCode {
         groups.join("-")
     }
 
-    /// Returns the SHA-256 digest of the code, which the file stores.
+    /// Returns the SHA-256 digest of the code. The file stores this digest.
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(&self.0).into()
     }

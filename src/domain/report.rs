@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(summary(&[30, 10]), Some([20, 20, 10, 30]));
         assert_eq!(summary(&[90, 10, 20]), Some([20, 40, 10, 90]));
         assert_eq!(summary(&[4, 1, 100, 3]), Some([3, 27, 1, 100]));
-        assert_eq!(summary(&[-50, 10, -1]), Some([0, 3, 0, 10]), "a hire before the application took no time");
+        assert_eq!(summary(&[-50, 10, -1]), Some([0, 3, 0, 10]), "a hire before its application counts as zero");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::refusal::Refusal;
 use super::words::words;
 
-/// The maximum number of positions in an imported role: far more people than any organization hires for one role.
+/// The maximum number of positions in an imported role: far more than any organization offers for one role.
 pub const POSITIONS_MAX: i64 = 1_000_000;
 
 /// The maximum number of positions that an HTTP request may give a role. A larger number is probably a typing error.
@@ -15,8 +15,7 @@ pub const TEXT_CHARACTERS_MAX: usize = 255;
 /// The maximum length of the reason for closing a role, in characters.
 pub const CLOSE_REASON_CHARACTERS_MAX: usize = 1_000;
 
-/// The maximum salary figure, in whole units of its currency: above any real salary, and exact as a floating-point
-/// number.
+/// The maximum salary figure, in units of its currency: above any real salary, and exact as a floating-point number.
 pub const SALARY_MAX: f64 = 1e12;
 
 words! {
@@ -248,8 +247,8 @@ pub fn require_deletable(status: RoleStatus, applications: i64) -> Result<(), Re
     Ok(())
 }
 
-/// Returns the warning about a role for an organization with pay transparency, or `None` if the role is not published
-/// or shows its salary.
+/// Returns the warning about a role of an organization that has pay transparency enabled, or `None` if the role is
+/// not published or shows its salary.
 pub fn hidden_pay(
     status: RoleStatus,
     public: bool,

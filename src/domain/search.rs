@@ -56,8 +56,8 @@ pub fn fold(text: &str) -> String {
     plain.nfc().collect()
 }
 
-/// Returns whether a character is a mark on the preceding letter, or invisible within a word. The vowel signs of Thai,
-/// Indic and other scripts (combining class 0) are letters.
+/// Returns whether a character is a mark on the preceding letter, or invisible within a word. Vowel signs of combining
+/// class 0, such as those of Indic scripts, are letters.
 fn is_mark(c: char) -> bool {
     let class = canonical_combining_class(c);
     let is_join = matches!(c, '\u{ad}' | '\u{200c}' | '\u{200d}');

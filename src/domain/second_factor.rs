@@ -1,7 +1,8 @@
-//! Second factors: who must have one, when one can be removed, and how recently a user must have confirmed one.
+//! Second factors: who must have one, when one can be removed, and how recently a user must have confirmed their
+//! identity with one.
 //!
 //! A second factor is an authenticator app ([`super::totp`]) or a passkey. A recovery code replaces a lost factor once,
-//! but is not a factor. No user has recovery codes without a factor.
+//! but is not a factor. A user without a factor has no recovery codes.
 
 use std::time::Duration;
 
@@ -88,7 +89,7 @@ impl FactorCode {
 /// The step that a user must take before a dangerous act.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StepUp {
-    /// Nothing: the user has confirmed recently.
+    /// Nothing: the user has recently confirmed their identity.
     Confirmed,
     /// Enter a code, or use a passkey.
     Factor,
@@ -99,7 +100,8 @@ pub enum StepUp {
 }
 
 /// Returns the step that a user must take before a dangerous act. `confirmed_at` is the time at which the user last
-/// confirmed a factor or, without a factor, the password in this session. A sign-in is a confirmation.
+/// confirmed their identity in this session, with a factor or, if they have none, with the password. A sign-in is a
+/// confirmation.
 pub fn step_up(factors: Factors, is_required: bool, confirmed_at: Timestamp, now: Timestamp) -> StepUp {
     match (factors.is_empty(), is_required) {
         (true, true) => StepUp::SetUp,

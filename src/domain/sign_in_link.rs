@@ -61,8 +61,8 @@ pub fn token(random: &[u8; SIGN_IN_TOKEN_BYTES]) -> String {
     URL_SAFE_NO_PAD.encode(random)
 }
 
-/// Returns the SHA-256 digest of a token, which the file stores. A string that is not a token also has a digest, but
-/// that digest matches no link.
+/// Returns the SHA-256 digest of a token. The file stores this digest. A string that is not a token also has a digest,
+/// but that digest matches no link.
 pub fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }

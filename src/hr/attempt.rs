@@ -38,8 +38,8 @@ const HEAD_FIELDS_MAX: usize = 256;
 /// The User-Agent by which the administrators of HR systems can recognize the service in their logs.
 const USER_AGENT: HeaderValue = HeaderValue::from_static(concat!("appliance/", env!("CARGO_PKG_VERSION")));
 
-/// The divisor of an attempt's time limit that gives the limit for one phase. Opening the connection and reading the
-/// body can each take at most a third of the attempt's time.
+/// The divisor that turns the time limit of an attempt into the time limit of one phase. Opening the connection and
+/// reading the body can each take at most a third of the attempt's time.
 const PHASE_FRACTION: u32 = 3;
 
 /// The part of the response that arrived before the attempt ended.

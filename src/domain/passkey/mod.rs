@@ -30,7 +30,7 @@ const BACKED_UP: u8 = 0x10;
 const HAS_CREDENTIAL: u8 = 0x40;
 const HAS_EXTENSIONS: u8 = 0x80;
 
-/// The service as authenticators know it: the origin of its pages and the host in that origin.
+/// The service as browsers and authenticators know it: the origin of its pages, and the host in that origin.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RelyingParty {
     /// The origin, as browsers write it.
@@ -96,7 +96,7 @@ impl Registration<'_> {
     /// Verifies everything except the challenge, which [`StoredChallenge::check`] verifies.
     ///
     /// # Errors
-    /// The first fault.
+    /// Returns the first fault.
     pub fn verify(&self, party: &RelyingParty) -> Result<VerifiedKey, PasskeyFault> {
         let data = AuthenticatorData::parse(self.authenticator_data).ok_or(PasskeyFault::Malformed)?;
         check(party, "webauthn.create", &self.client_data, &data)?;
@@ -119,7 +119,7 @@ impl Assertion<'_> {
     /// Verifies everything except the challenge, which [`StoredChallenge::check`] verifies. Returns the new counter.
     ///
     /// # Errors
-    /// The first fault.
+    /// Returns the first fault.
     pub fn verify(&self, party: &RelyingParty, owner: &UserId, stored: &VerifiedKey) -> Result<u32, PasskeyFault> {
         let data = AuthenticatorData::parse(self.authenticator_data).ok_or(PasskeyFault::Malformed)?;
         check(party, "webauthn.get", &self.client_data, &data)?;

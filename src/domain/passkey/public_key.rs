@@ -46,7 +46,7 @@ const RSA_INFO: &[u8] = b"\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x
 /// are expensive to verify, and a stranger can send signatures.
 const MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
 
-/// A public key with its SubjectPublicKeyInfo.
+/// A public key: its algorithm and its SubjectPublicKeyInfo.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PasskeyKey {
     algorithm: PasskeyAlgorithm,

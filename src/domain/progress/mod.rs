@@ -1,9 +1,9 @@
 //! The progress of an application as its candidate sees it on `/status/{token}`, without recent decisions.
 //!
 //! An organization can delay the display of decisions, so that staff can change their minds or inform the candidate
-//! themselves. Until a decision (rejection, hire, reversal of a hire) is old enough, the candidate sees the state as if
-//! nobody had made the decision. Validations and moves are hidden for the undo period instead, in which staff can undo
-//! them. Withdrawals are visible at once.
+//! themselves. Until a decision (rejection, hire, reversal of a hire) is old enough, the candidate sees the application
+//! as if nobody had made the decision. Validations and moves have no such delay. They are hidden only during the undo
+//! period, in which staff can undo them. Withdrawals are visible at once.
 //!
 //! The rule replays the acts on the application in order, without the acts that were undone. All acts before the first
 //! hidden act are visible. An act after it is visible only if it is old enough, and possible in the state that the
@@ -92,7 +92,7 @@ pub fn visible_progress(
     progress_of(&visible)
 }
 
-/// Returns the acts that are still in effect: without undone acts, and without the acts that undid them.
+/// Returns the acts that are still in effect. Omits the undone acts and the acts that undid them.
 fn without_undone(acts: &[PastAct]) -> Vec<&PastAct> {
     let mut in_effect: Vec<&PastAct> = Vec::new();
     for act in acts {

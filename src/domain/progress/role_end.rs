@@ -28,8 +28,8 @@ words! {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RoleState {
     pub status: RoleStatus,
-    /// The time since which the role has been filled or closed; `None` for an open role or a draft. No hire for the
-    /// role is later than this time, because staff can hire only for an open role.
+    /// The time since which the role has been filled or closed; `None` for an open role or a draft, or if the time was
+    /// not recorded. No hire for the role is later than this time, because staff can hire only for an open role.
     pub ended_at: Option<Timestamp>,
 }
 

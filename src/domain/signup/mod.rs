@@ -126,7 +126,7 @@ impl SubmittedSignup {
     /// Validates and trims all fields.
     ///
     /// # Errors
-    /// All faulty fields with one fault each, in the order of the form.
+    /// Returns all faulty fields with one fault each, in the order of the form.
     pub fn check(&self) -> Result<CheckedSignup, Vec<(FormField, FieldFault)>> {
         let mut faults = Vec::new();
         let mut note = |field, fault: Option<FieldFault>| faults.extend(fault.map(|fault| (field, fault)));

@@ -1,4 +1,4 @@
-//! Property tests: answers of authenticators that are truncated, have flipped bits or consist of random bytes.
+//! Property tests: an authenticator's answers that are truncated, have flipped bits or consist of random bytes.
 
 use proptest::prelude::*;
 

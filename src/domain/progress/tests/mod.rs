@@ -65,7 +65,7 @@ impl Case {
         decided.is_ok()
     }
 
-    /// Decides on an undo. The same user makes all acts.
+    /// Decides on an undo. The same user performs all acts.
     fn undo(&self, before: &StepFacts, at: Timestamp) -> Result<Decision, Refusal> {
         let user = UserId::parse("user_1").unwrap();
         let by = Some(ActingUser { id: user.clone(), name: "Ingrid".to_owned() });
@@ -154,8 +154,8 @@ impl Case {
         progress_of(&self.history().now)
     }
 
-    /// Returns the same application with only the visible acts, or `None` if the rules refuse one of them without the
-    /// hidden acts.
+    /// Returns the same application with only the visible acts, or `None` if the rules refuse one of them because the
+    /// hidden acts are missing.
     fn without_hidden(&self, steps: &[StepStatus], visible_after: Option<Duration>, now: Timestamp) -> Option<Self> {
         let delay = Delay { visible_after, now };
         let mut case = Self::new(steps);
@@ -195,8 +195,7 @@ fn run(steps: &[StepStatus], acts: &[(usize, usize, i64)]) -> (Case, i64) {
 
 const STEPS: [StepStatus; 4] = [Validated, InProgress, Pending, Pending];
 
-/// Acts that follow each other after some minutes, which may be more or fewer than the undo period, or after some
-/// hours.
+/// Acts with pauses between them: some minutes, shorter or longer than the undo period, or some hours.
 fn acts() -> impl Strategy<Value = Vec<(usize, usize, i64)>> {
     let pause = prop_oneof![0..25_i64, (0..60_i64).prop_map(|hours| hours * 60)];
     proptest::collection::vec((0..ACTS.len(), 0..4_usize, pause), 0..14)
