@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::domain::hr_delivery::RetrySchedule;
 
-/// Settings for the delivery worker, from the flags of `serve`.
+/// Settings for the delivery worker, from the options of `serve`.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The delays between attempts.

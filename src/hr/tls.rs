@@ -1,4 +1,5 @@
 //! TLS connections to HR systems, with rustls, ring and the certificate authorities that the operating system trusts.
+//! The ACME client and some commands also use the client configurations that this module builds.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -26,7 +27,8 @@ impl Tls {
     /// Starts TLS on a connection. The server must have a valid certificate for `host`.
     ///
     /// # Errors
-    /// A sentence for admins: no certificate authorities, a host that no certificate can name, or a failed handshake.
+    /// Returns a sentence for admins if the system trusts no authority, if no certificate can name the host, or if the
+    /// handshake fails.
     pub(super) async fn connect(&self, host: &str, stream: TcpStream) -> Result<TlsStream<TcpStream>, String> {
         let config = self.config()?;
         // The host in a URL may end with a dot, but a name in a certificate or in the handshake must not (RFC 6066
@@ -53,7 +55,7 @@ impl Tls {
 /// Reads the certificate authorities of the system, and returns the configuration of clients that trust them.
 ///
 /// # Errors
-/// A sentence for operators if the system trusts no authority.
+/// Returns a sentence for operators if the system trusts no authority.
 pub fn read_config() -> Result<Arc<ClientConfig>, String> {
     let found = rustls_native_certs::load_native_certs();
     let mut roots = RootCertStore::empty();
@@ -71,7 +73,7 @@ pub fn read_config() -> Result<Arc<ClientConfig>, String> {
 /// Reads the certificate authorities in a PEM file, and returns the configuration of clients that trust only them.
 ///
 /// # Errors
-/// A sentence for operators if the file cannot be read or has no certificate.
+/// Returns a sentence for operators if the file cannot be read or has no certificate.
 pub fn read_config_of(path: &Path) -> Result<Arc<ClientConfig>, String> {
     let shown = path.display();
     let pem =

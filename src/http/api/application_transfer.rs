@@ -2,8 +2,8 @@
 //! another.
 //!
 //! The application that the candidate leaves becomes `Withdrawn`, and the new one begins at the first step of the other
-//! role. Each of the two applications gets an activity row. A dry run (`dryRun=true`) makes all checks against a
-//! snapshot, but saves nothing.
+//! role. Each of the two applications gets an activity row. A dry run (`dryRun=true`) performs all checks against
+//! a snapshot, but saves nothing.
 
 use hyper::Method;
 use serde::Serialize;

@@ -1,7 +1,7 @@
 //! `POST /api/v1/candidate-steps/{id}/reject`, `…/hire`, `…/validate`, `…/move`, `…/reopen` and `…/undo`: decisions at
 //! a step of an application.
 //!
-//! A dry run (`dryRun=true`) makes all checks against a snapshot and answers with the decision, but saves nothing.
+//! A dry run (`dryRun=true`) performs all checks against a snapshot and answers with the decision, but saves nothing.
 
 use hyper::Method;
 use serde::Serialize;

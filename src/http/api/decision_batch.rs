@@ -1,8 +1,8 @@
 //! `POST /api/v1/roles/{id}/decisions` and `…/decisions/{batchId}/undo`: one decision on many applications to a role,
 //! and its undo.
 //!
-//! Each application has its own outcome in the answer. A dry run (`dryRun=true`) makes all checks against a snapshot
-//! and answers with the outcomes, but saves nothing.
+//! Each application has its own outcome in the answer. A dry run (`dryRun=true`) performs all checks against a
+//! snapshot and answers with the outcomes, but saves nothing.
 
 use std::collections::BTreeSet;
 
@@ -160,7 +160,7 @@ struct UndoInput {
 }
 
 /// # Errors
-/// `validation_error` if `dryRun` is neither `true` nor `false`; `not_found` if the path has no valid ids.
+/// `validation_error` if `dryRun` is neither `true` nor `false`; `not_found` if an id in the path is not valid.
 fn decode_undo(_: &Ctx, request: &Request) -> Result<UndoInput, Error> {
     let is_dry_run = request.is_dry_run()?;
     let role = request.id_param("id", ROLE_NOT_VISIBLE)?;

@@ -1,4 +1,5 @@
-//! `/api/admin/organizations/{id}/hr-integration`: lets admins save, test and delete an organization's HR integration.
+//! `/api/admin/organizations/{id}/hr-integration`: lets admins read, save, test and delete an organization's HR
+//! integration.
 
 use hyper::Method;
 use serde::Serialize;
