@@ -91,7 +91,7 @@ export async function check(browser, company, fault) {
   }
   expect('wrong codes before the first wait', tries - 1, 5);
   const message = await page.locator('[role=alert]').innerText();
-  if (!/wait \d+ seconds/.test(message)) {
+  if (!/wait \d+ s,/.test(message)) {
     fault(`too many codes are answered with: ${message}`);
   }
   await context.close();

@@ -165,7 +165,7 @@ export async function check(browser, company, fault) {
 
   const tooMany = (route) => route.fulfill({ status: 429, headers: { 'Retry-After': '7' }, body: '' });
   await page.route(`${base}/sign-in/passkey-options`, tooMany);
-  expect('too many requests', await signIn(page, page.getByRole('button', { name: 'Sign in with a passkey' })), 'Please wait 7 seconds');
+  expect('too many requests', await signIn(page, page.getByRole('button', { name: 'Sign in with a passkey' })), 'Please wait 7 s,');
   await page.unroute(`${base}/sign-in/passkey-options`, tooMany);
 
   // A browser does not verify the user if the options discourage verification. The service must still require it.
