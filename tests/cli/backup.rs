@@ -182,6 +182,15 @@ fn a_killed_backup_leaves_no_target_file() {
 }
 
 #[test]
+fn an_unreadable_erasure_list_is_named() {
+    let dir = WorkDir::new();
+    dir.imported("a.db");
+    std::fs::create_dir(dir.path("a.db.erased")).unwrap();
+    dir.run(&["backup", "--db", "a.db", "copy.db"]).failed(1, "a.db.erased cannot be read: ");
+    assert!(!dir.path("copy.db").exists());
+}
+
+#[test]
 fn only_one_of_parallel_backups_to_one_target_succeeds() {
     let dir = WorkDir::new();
     dir.imported("a.db");

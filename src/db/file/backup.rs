@@ -32,9 +32,9 @@ pub(crate) struct Companion {
 /// under other names (`TARGET.partial`) and renames them when they are complete and on the disk.
 ///
 /// # Errors
-/// [`OpenError::NotWritable`] if the target cannot be created or exists, or if a companion cannot be read or written;
-/// [`OpenError::Failed`] if the copy fails. A failed backup leaves no target behind, unless only the sync of the
-/// directory failed. It might leave a companion behind.
+/// [`OpenError::NotWritable`] if the target cannot be created or exists, or if a companion cannot be written;
+/// [`OpenError::Companion`] if a companion cannot be read; [`OpenError::Failed`] if the copy fails. A failed backup
+/// leaves no target behind, unless only the sync of the directory failed. It might leave a companion behind.
 pub(crate) fn backup(path: &Path, target: &Path, companions: &[Companion]) -> Result<(), OpenError> {
     backup_if(path, target, companions, &Interrupt::default(), |_| Ok(()))
 }
@@ -60,7 +60,10 @@ pub(crate) fn backup_if(
     // copy. The companion gets its final name first, so that a copy with its final name is never without its
     // companions.
     for companion in companions {
-        let Some(content) = (companion.read)(path).map_err(not_writable)? else { continue };
+        let unreadable = |error| {
+            OpenError::Companion(format!("{} cannot be read: {error}", beside(path, companion.suffix).display()))
+        };
+        let Some(content) = (companion.read)(path).map_err(unreadable)? else { continue };
         write_companion(&beside(absolute, companion.suffix), &content).map_err(not_writable)?;
     }
     partial.finish(Existing::Refuse).map_err(not_writable)
