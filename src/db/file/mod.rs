@@ -125,7 +125,12 @@ pub(crate) fn prepare_to_read(path: &Path, schema: &Schema) -> Result<(), OpenEr
 /// Returns the version of a file. Makes the other checks of [`prepare_to_read`].
 pub(crate) fn version_to_read(path: &Path) -> Result<i64, OpenError> {
     require_safe_sqlite(path)?;
-    if !file_exists(path)? {
+    // A command that only reads must not report that the file cannot be written.
+    let exists = file_exists(path).map_err(|error| match error {
+        OpenError::NotWritable { path, why } => OpenError::Failed { path, why },
+        other => other,
+    })?;
+    if !exists {
         return Err(OpenError::Missing(path.to_owned()));
     }
     let connection = connection::open_to_inspect_read_only(path).map_err(|error| OpenError::failed(path, &error))?;
