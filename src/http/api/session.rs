@@ -113,8 +113,9 @@ impl FreshSession {
     }
 }
 
-/// Logs the outcome of a sign-in. The log shows keyed hashes of the account's address and the client, so it identifies
-/// nobody. It shows `-` for an unknown account. Addresses that differ only in letter case have the same hash.
+/// Logs the outcome of a sign-in. The log shows keyed hashes of the account's email address and the client's network
+/// address, so it identifies nobody. It shows `-` for the account if there is no email address. Email addresses that
+/// differ only in letter case have the same hash.
 fn log_outcome(ctx: &Ctx, outcome: &str, account: Option<&str>, client: IpAddr) {
     let hash = |kind, text: &str| keyed_hash(ctx.store.form_secret(), kind, text);
     let account = account.map_or_else(|| "-".to_owned(), |address| hash("account", &address.to_lowercase()));

@@ -3,7 +3,8 @@
 //   <div id="jobs"></div>
 //   <script src="https://jobs.example.com/careers/acme/embed.js" data-target="jobs" async></script>
 //
-// data-target: the id of the element to fill. By default the list appears before the script.
+// data-target: the id of the element to fill. By default, the list appears before the script or,
+//              if the script is not in the body, at the end of the body.
 // data-lang:   en, de, fr or es. Default: the page's language or, if it is not one of these, English.
 //
 // The list inherits the page's font and colour. The page can style ::part(role),

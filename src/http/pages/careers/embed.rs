@@ -25,8 +25,8 @@ pub(super) fn routes() -> Vec<Route> {
     vec![portal_file::route("/careers/{orgSlug}/embed.js", CachePool::Pages, embed)]
 }
 
-/// `GET /careers/{orgSlug}/embed.js`. Pages from any origin may load the script, including pages that require
-/// `Cross-Origin-Resource-Policy`.
+/// `GET /careers/{orgSlug}/embed.js`: returns the script. Pages from any origin may load it, including pages that
+/// require `Cross-Origin-Resource-Policy`.
 ///
 /// # Errors
 /// `not_found` if no organization has this slug, or if the organization or its portal is disabled.

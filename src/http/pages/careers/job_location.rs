@@ -81,7 +81,7 @@ const NOT_A_PLACE: &str = "remote|fully remote|100% remote|anywhere|worldwide|gl
 const REMOTE_PREFIXES: &[&str] =
     &["anywhere in ", "remote in ", "remote, ", "remote - ", "remote – ", "überall in ", "partout en ", "desde "];
 
-/// Separators between the countries in a list.
+/// Separators between the countries in a list, in addition to `/`.
 const SEPARATORS: &[&str] = &[",", ";", "|", " or ", " and ", " oder ", " und ", " ou ", " et ", " o ", " y ", " & "];
 
 impl<'a> JobLocation<'a> {

@@ -54,7 +54,8 @@ fn find(tx: &Tx<'_>, RolePageInput { visit, role_id }: &RolePageInput) -> Result
 /// `GET /careers/{orgSlug}/roles/{roleId}`: shows the posting of a role.
 ///
 /// # Errors
-/// As pages: `not_found` if the portal does not exist or has no such role; `gone` if the role is filled or closed.
+/// Each refusal is rendered as a page: `not_found` if the portal does not exist or has no such role; `gone` if the role
+/// is filled or closed.
 pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
     let (role, organization) = match find(tx, input)? {
         RoleLookup::Found(role, organization) => (role, organization),
@@ -82,7 +83,8 @@ pub(in crate::http::pages) fn preview(
     Reply::framed(&page)
 }
 
-/// Returns the page of a posting. Its frame has no links to other languages and excludes search engines.
+/// Returns the page of a posting. Its frame has no links to other languages and asks search engines not to list the
+/// page.
 fn page<'a>(
     ctx: &Ctx,
     texts: &'static Texts,

@@ -14,8 +14,8 @@ use crate::http::server::route::Route;
 const STYLE_PATH: &str = "/assets/console.css";
 const SCRIPT_PATH: &str = "/assets/console.js";
 
-/// The modules, each after the modules that it uses. The exception is `swap.js`, which uses `focus.js`. They are joined
-/// into one script, so that a page loads one file.
+/// The modules, each after the modules that it uses. The exception is `swap.js`, which uses `focus.js`. All modules are
+/// joined into one script, so that a page loads one file.
 const MODULES: &[&str] = &[
     include_str!("../templates/console/swap.js"),
     include_str!("../templates/console/keys.js"),
