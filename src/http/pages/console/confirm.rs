@@ -2,8 +2,9 @@
 //! password.
 //!
 //! A handler calls [`require_recent`]. If the last confirmation is too old, the answer is a page that asks for a
-//! confirmation and carries the fields of the sent form. The browser sends the page's form to `/app/confirm`. The
-//! answer is a 307, so that the browser sends the same fields to the handler again.
+//! confirmation and carries the fields of the sent form. The browser sends the page's form to `/app/confirm`. If the
+//! service accepts the confirmation, it answers with a 307, so that the browser sends the same fields to the handler
+//! again.
 
 use askama::Template;
 use hyper::Method;
@@ -155,8 +156,9 @@ pub(in crate::http::pages) fn instead(
     form.render(texts, visit::theme_of(&request.cookies), request.wants_parts)
 }
 
-/// Returns the URL that the form is sent to. It also names the page to which the user returns without a confirmation,
-/// because that page cannot be derived from the continuation: some pages that follow require a confirmation themselves.
+/// Returns the URL that the form is sent to. The URL also names the page to which the user returns without a
+/// confirmation, unless that page is [`START`]. It cannot be derived from the continuation, because some pages that
+/// follow require a confirmation themselves.
 fn action(name: &str, path: &str, cancel: &str) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair(name, path);
@@ -254,8 +256,8 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<ConfirmInput, Error> {
 /// `POST /app/confirm`: records the confirmation. The browser then sends the carried form again, or opens a page.
 ///
 /// # Errors
-/// As pages: `forbidden` for a wrong code, a wrong password or a refused passkey; `rate_limited` after too many wrong
-/// codes or passwords.
+/// Each refusal is rendered as a page: `forbidden` for a wrong code, a wrong password or a refused passkey;
+/// `rate_limited` after too many wrong codes or passwords.
 fn confirm(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ConfirmInput) -> Result<Reply, Error> {
     if let Some(fault) = fault(ctx, tx, who, input)? {
         return refuse(tx, who, input, &fault);

@@ -28,7 +28,8 @@ use crate::store::inbox;
 use crate::store::role::{Role, RoleFilter};
 use crate::store::{self, Error, Tx};
 
-/// The maximum number of open roles of an organization in the inbox, newest first. The list of roles shows all of them.
+/// The maximum number of an organization's open roles that the inbox checks, newest first. The list of roles shows all
+/// open roles.
 const ROLES_MAX: usize = 100;
 
 /// The maximum number of applications per organization that the inbox lists as having come back. The page
@@ -88,7 +89,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
     Ok(Visit::decode(request)?)
 }
 
-/// `GET /app`: shows, for each organization, the number of candidates who wait for a decision, by role, the
+/// `GET /app`: shows, for each organization, the number of candidates who wait for a decision at each role, the
 /// applications that have come back, and the latest withdrawals.
 fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<Reply, Error> {
     let texts = visit.texts_for(tx, who)?;

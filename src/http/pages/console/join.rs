@@ -183,7 +183,7 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<LinkVisit, Error> {
 /// page does not spend the link, because mail programs open links to preview them.
 ///
 /// # Errors
-/// As a page: `gone` if the link does not work.
+/// `gone`, as a page, if the link does not work.
 fn show(_: &Ctx, tx: &Tx<'_>, visit: &LinkVisit) -> Result<Reply, Error> {
     match store::sign_in_link::find(tx, &visit.token)? {
         Some(link) => visit.page(tx, &link, None),
@@ -233,7 +233,7 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<JoinInput, Refuse
 /// factors or is the link of the demo. All links of the user stop working.
 ///
 /// # Errors
-/// As a page: `gone` if the link has been used or replaced in the meantime.
+/// `gone`, as a page, if the link no longer works, or if its user's name or address has changed in the meantime.
 fn join(ctx: &Ctx, tx: &Tx<'_>, input: &JoinInput) -> Result<Reply, Error> {
     if store::sign_in_link::find(tx, &input.visit.token)?.as_ref() != Some(&input.link) {
         return input.visit.gone();
@@ -260,7 +260,7 @@ fn join(ctx: &Ctx, tx: &Tx<'_>, input: &JoinInput) -> Result<Reply, Error> {
 /// `POST /join/{token}`: shows the page again.
 ///
 /// # Errors
-/// As pages: `gone` if the link does not work; `validation_error` for a refused password.
+/// Each refusal is rendered as a page: `gone` if the link does not work; `validation_error` for a refused password.
 fn refuse(_: &Ctx, tx: &Tx<'_>, RefusedJoin { visit, fault }: &RefusedJoin) -> Result<Reply, Error> {
     match store::sign_in_link::find(tx, &visit.token)? {
         Some(link) => visit.page(tx, &link, *fault),

@@ -45,7 +45,7 @@ fn decode_options(ctx: &Ctx, request: &Request) -> Result<(LinkVisit, ChallengeR
 /// `POST /join/{token}/passkey-options`: returns the options for the browser, with a new challenge.
 ///
 /// # Errors
-/// As a page: `gone` if the link does not work or offers no passkey.
+/// `gone`, as a page, if the link does not work or offers no passkey.
 fn options(_: &Ctx, tx: &Tx<'_>, (visit, request): &(LinkVisit, ChallengeRequest)) -> Result<Reply, Error> {
     match find(tx, visit)? {
         Some(link) => request.for_registration(tx, &link.user_id),
@@ -80,13 +80,13 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<JoinInput, Error> {
     })
 }
 
-/// `POST /join/{token}/passkey`: adds the passkey, removes the password and, if the link resets the factors, the
-/// earlier factors, ends the user's other sessions, signs the user in, and shows the recovery codes. All links of the
-/// user stop working.
+/// `POST /join/{token}/passkey`: adds the passkey, and removes the password. If the link resets the factors, removes
+/// the earlier factors too. Ends the user's other sessions, signs the user in, and shows the recovery codes. All links
+/// of the user stop working.
 ///
 /// # Errors
-/// As pages: `gone` if the link does not work or offers no passkey; `validation_error` for a refused registration;
-/// `conflict` if the passkey is registered already.
+/// Each refusal is rendered as a page: `gone` if the link does not work or offers no passkey; `validation_error` for a
+/// refused registration; `conflict` if the passkey is registered already.
 fn join(ctx: &Ctx, tx: &Tx<'_>, input: &JoinInput) -> Result<Reply, Error> {
     let Some(link) = find(tx, &input.visit)? else { return input.visit.gone() };
     let words = PASSKEY.of(input.visit.visit.texts());

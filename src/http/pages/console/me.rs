@@ -202,7 +202,7 @@ fn decode_password(ctx: &Ctx, request: &Request) -> Result<(Visit, PasswordChang
 /// password is then the confirmation. Returns whether the user has a password.
 ///
 /// # Errors
-/// [`Refusal::ConfirmationRequired`]
+/// The errors of [`confirm::require_recent_or_return`].
 fn require_recent_or_password(tx: &Tx<'_>, who: &Principal) -> Result<bool, Error> {
     let has_password = store::user::has_password(tx, &who.user_id)?;
     if !has_password || !store::second_factor::factors(tx, &who.user_id)?.is_empty() {
@@ -214,8 +214,8 @@ fn require_recent_or_password(tx: &Tx<'_>, who: &Principal) -> Result<bool, Erro
 /// `POST /app/me/password`: changes the password, or sets the first one, and ends all other sessions of the user.
 ///
 /// # Errors
-/// As pages: `validation_error` if the current password is wrong or the new one is refused; `rate_limited` after too
-/// many wrong passwords.
+/// Each refusal is rendered as a page: `validation_error` if the current password is wrong or the new one is refused;
+/// `rate_limited` after too many wrong passwords.
 fn change_password(
     _: &Ctx,
     tx: &Tx<'_>,
@@ -255,7 +255,7 @@ fn decode_session(_: &Ctx, request: &Request) -> Result<SessionId, Error> {
 /// `POST /app/me/sessions/{id}/end`: signs the user out of another browser.
 ///
 /// # Errors
-/// As a page: `not_found` if the user has no such session.
+/// `not_found`, as a page, if the user has no such session.
 fn end_session(_: &Ctx, tx: &Tx<'_>, who: &Principal, session: &SessionId) -> Result<Reply, Error> {
     if store::session::end(tx, &who.user_id, session)? {
         Ok(Reply::see_other("/app/me?done=session"))

@@ -83,8 +83,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<NotSelectedInput, Error> {
 /// `GET …/not-selected`: shows a page of the candidates who were not selected, newest candidates first.
 ///
 /// # Errors
-/// As a page: `not_found` if the role does not exist in the organization, or the caller may not see it;
-/// `validation_error` for a cursor that names no candidate.
+/// Each refusal is rendered as a page: `not_found` if the role does not exist in the organization, or the caller may
+/// not see it; `validation_error` for a cursor that names no candidate.
 fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &NotSelectedInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     let role = store::role::find(tx, &organization.id, &input.role)?.ok_or(ABSENT)?.record;

@@ -93,7 +93,7 @@ fn decided(request: &Request, batch: Option<DecisionBatchId>) -> Result<Option<D
 /// `GET /app/{orgSlug}/roles/{id}`: shows the role's applications in progress, by step, and the hired candidates.
 ///
 /// # Errors
-/// As a page: `not_found` if the role does not exist in the organization, or the caller may not see it.
+/// `not_found`, as a page, if the role does not exist in the organization, or the caller may not see it.
 pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) -> Result<Reply, Error> {
     let scene = input.load(tx, who)?;
     let mut page = page(ctx, tx, who, input, &scene)?;

@@ -161,7 +161,7 @@ fn row(
     })
 }
 
-/// Returns the name of the role, with the current step or, if the application has ended, with its status.
+/// Returns the name of the role, with the current step or, without one, with the status of the application.
 fn line(texts: &'static Texts, application: &Application) -> ApplicationLine {
     let status = match &application.current {
         Some(current) => fill(CANDIDATE.of(texts).at, &[("step", &current.name)]),

@@ -146,8 +146,8 @@ pub(super) fn changes_path(own_path: &str, is_older: bool) -> String {
     format!("{own_path}/changes{older}")
 }
 
-/// Returns the candidate's applications, those in progress first. Only the panel of the first application has keyboard
-/// shortcuts.
+/// Returns the candidate's applications, those with a current step first. Only the panel of the first application has
+/// keyboard shortcuts.
 pub(super) fn applications(
     tx: &Tx<'_>,
     place: Place<'_>,

@@ -124,9 +124,9 @@ pub(super) fn decode_undo(_: &Ctx, request: &Request) -> Result<Target, Error> {
 /// `POST …/undo`: undoes the user's last decision on the application, if it is less than 10 minutes old.
 ///
 /// # Errors
-/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member, and for
-/// a user who made none of the latest decisions on the application; as a page, `conflict` if somebody has acted since,
-/// or the decision is too old or cannot be undone.
+/// `not_found` if the application does not exist or has no steps, or the caller may not see it; `forbidden` for a plain
+/// member, and for a user who made none of the latest decisions on the application; as a page, `conflict` if somebody
+/// has acted since, or the decision is too old or cannot be undone.
 pub(super) fn undo(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, target: &Target) -> Result<Reply, Error> {
     let scene = target.load(tx, who)?;
     let facts = scene.facts_here(tx, who)?;

@@ -69,7 +69,8 @@ pub(super) fn decode_page(_: &Ctx, request: &Request) -> Result<Target, Error> {
 /// `GET …/hire`: shows what a hire will do, and the form.
 ///
 /// # Errors
-/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member.
+/// `not_found` if the application does not exist or has no steps, or the caller may not see it; `forbidden` for a plain
+/// member.
 pub(super) fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, target: &Target) -> Result<Reply, Error> {
     let scene = target.load(tx, who)?;
     scene.organization.caller.require_manager()?;
@@ -104,13 +105,13 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<HireForm, Error> {
     Ok(HireForm { target, input, typed, fault: fields.valid().err() })
 }
 
-/// `POST …/hire`: hires the candidate. The decision addresses the current step.
+/// `POST …/hire`: hires the candidate. The decision addresses the current step or, without one, the final step.
 ///
 /// # Errors
-/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member; as a
-/// page, `conflict` if the application has changed since the page was shown or has ended, `bad_request` if the role has
-/// no free position or is not open, or if a required position code is missing, and `validation_error` for an invalid
-/// field.
+/// `not_found` if the application does not exist or has no steps, or the caller may not see it; `forbidden` for a plain
+/// member; as a page, `conflict` if the application has changed since the page was shown or has ended, `bad_request` if
+/// the role has no free position or is not open, or if a required position code is missing, and `validation_error` for
+/// an invalid field.
 pub(super) fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &HireForm) -> Result<Reply, Error> {
     let target = &form.target;
     let scene = target.load(tx, who)?;

@@ -138,7 +138,7 @@ impl Scene {
         self.application.record.status
     }
 
-    /// Returns the name of the current step, or `None` if the application has ended.
+    /// Returns the name of the current step, if there is one.
     pub(super) fn step_name(&self) -> Option<&str> {
         self.application.current.as_ref().map(|current| current.name.as_str())
     }

@@ -90,7 +90,7 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<MemberPageInput, Error> {
 /// see when a member was last here, and whether the member has a second factor.
 ///
 /// # Errors
-/// As pages: `not_found` if the organization does not exist or the caller may not see it.
+/// `not_found`, as a page, if the organization does not exist or the caller may not see it.
 fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberPageInput) -> Result<Reply, Error> {
     let organization = input.list.visit.organization(tx, who)?;
     let mut page = input.list.page(tx, who, &organization)?;
@@ -135,9 +135,10 @@ fn checked(typed: &TypedInvitation) -> Result<Invitation, Refusal> {
 /// address. If the person has no account yet, and the caller may make a link for them, the answer shows a link once.
 ///
 /// # Errors
-/// As pages: `not_found` if the organization does not exist or the caller may not see it; `forbidden` unless the caller
-/// may give this role; `validation_error` with the form; `conflict` if the person is already a member, unless they have
-/// no account yet, the form names their role and the caller may make a link for them.
+/// Each refusal is rendered as a page: `not_found` if the organization does not exist or the caller may not see it;
+/// `forbidden` unless the caller may give this role; `validation_error` with the form; `conflict` if the person is
+/// already a member, unless they have no account yet, the form names their role and the caller may make a link for
+/// them.
 fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> Result<Reply, Error> {
     let organization = input.list.visit.organization(tx, who)?;
     require_administrator(organization.caller)?;
@@ -178,7 +179,7 @@ fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> R
 /// Requires a recent confirmation if one of these roles may administer the organization.
 ///
 /// # Errors
-/// [`Refusal::ConfirmationRequired`]
+/// The errors of [`require_recent`].
 fn require_recent_for(tx: &Tx<'_>, who: &Principal, org_roles: &[Option<OrgRole>]) -> Result<(), Error> {
     let administers = |role: &Option<OrgRole>| may_administer(*role, PlatformRole::User);
     if org_roles.iter().any(administers) { require_recent(tx, who) } else { Ok(()) }
@@ -311,8 +312,9 @@ fn decode_role(ctx: &Ctx, request: &Request) -> Result<RoleInput, Error> {
 /// `POST /app/{orgSlug}/members/{userId}/role`: gives a member another role.
 ///
 /// # Errors
-/// As pages: the errors of [`MemberVisit::find`]; `forbidden` if the member or the role is above the caller; `conflict`
-/// if no owner would remain, or if somebody else has changed the member since the form was made.
+/// Each refusal is rendered as a page: the errors of [`MemberVisit::find`]; `forbidden` if the member or the role is
+/// above the caller; `conflict` if no owner would remain, or if somebody else has changed the member since the form was
+/// made.
 fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Result<Reply, Error> {
     let (organization, member) = input.member.find(tx, who)?;
     let refuse = |refusal: &Refusal, message| input.member.refuse(tx, who, &organization, refusal, message);
@@ -332,13 +334,14 @@ fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Re
     Ok(done)
 }
 
-/// `POST /app/{orgSlug}/members/{userId}/link`: makes a link by which the member chooses a password. Earlier links stop
-/// working. If the member has an account, the link resets their second factors, and all their sessions end.
+/// `POST /app/{orgSlug}/members/{userId}/link`: makes a link by which the member chooses a password or adds a passkey.
+/// Earlier links stop working. If the member has an account, the link resets their second factors, and all their
+/// sessions end.
 ///
 /// # Errors
-/// As pages: the errors of [`MemberVisit::find`]; `forbidden` if the member is above the caller, or is a member of
-/// another organization and the caller is not a platform admin; `conflict` for the caller's own account and for a
-/// disabled user.
+/// Each refusal is rendered as a page: the errors of [`MemberVisit::find`]; `forbidden` if the member is above the
+/// caller, or is a member of another organization and the caller is not a platform admin; `conflict` for the caller's
+/// own account and for a disabled user.
 fn issue_link(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Result<Reply, Error> {
     let (organization, member) = input.find(tx, who)?;
     if let Err(refusal) = require_resettable(organization.caller, member.facts) {
@@ -355,8 +358,8 @@ fn issue_link(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> R
 /// `POST /app/{orgSlug}/members/{userId}/remove`: removes a member from the organization. The user remains.
 ///
 /// # Errors
-/// As pages: the errors of [`MemberVisit::find`]; `forbidden` if the member is above the caller; `conflict` for the
-/// last owner.
+/// Each refusal is rendered as a page: the errors of [`MemberVisit::find`]; `forbidden` if the member is above the
+/// caller; `conflict` for the last owner.
 fn remove(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Result<Reply, Error> {
     let (organization, member) = input.find(tx, who)?;
     if let Err(refusal) = require_removable(organization.caller, member.facts) {
