@@ -114,6 +114,13 @@ pub struct VisibleOrganization {
     pub created_at: Timestamp,
 }
 
+impl VisibleOrganization {
+    /// Returns whether the portal answers requests. That of a disabled organization does not.
+    pub fn has_portal(&self) -> bool {
+        self.portal_enabled && self.enabled
+    }
+}
+
 /// The columns that [`visible_organization`] reads.
 const COLUMNS: &str = "o.id, m.org_role, o.slug, o.name, o.domain, o.logo, o.portal_enabled,
   o.require_external_position_id, o.pay_transparency, o.time_zone, o.enabled, o.created_at";

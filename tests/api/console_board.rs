@@ -14,6 +14,7 @@ crate::tests![
     a_removed_step_is_shown_while_somebody_is_there,
     a_narrow_screen_shows_one_step,
     the_board_of_a_role_without_candidates_names_the_next_step,
+    the_board_of_a_disabled_organization_does_not_link_to_the_posting,
     the_board_of_a_role_without_steps_names_the_next_step,
     a_member_may_look_but_not_decide,
     hostile_names_are_text,
@@ -159,6 +160,18 @@ fn the_board_of_a_role_without_candidates_names_the_next_step() {
         assert!(page.contains(expected), "{status} {public}: {page}");
         let posting = format!("value=\"http://{}/careers/{}/roles/{}\"", app.address, hiring.slug, hiring.role_id);
         assert_eq!(page.contains(&posting), (status, public) == ("open", true), "{page}");
+    }
+}
+
+fn the_board_of_a_disabled_organization_does_not_link_to_the_posting() {
+    let app = App::start();
+    let hiring = app.hiring_with(without_candidates);
+    let posting = format!("/careers/{}/roles/{}\"", hiring.slug, hiring.role_id);
+    for enabled in [true, false] {
+        let organization = format!("/api/admin/organizations/{}", hiring.organization_id);
+        app.admin().patch(&organization, &json!({ "enabled": enabled })).expect(200);
+        let page = app.browser_of("admin@appliance.example").get(&path(&hiring)).expect(200).text();
+        assert_eq!(page.contains(&posting), enabled, "{page}");
     }
 }
 

@@ -4,12 +4,14 @@
 use serde_json::json;
 
 use crate::support::console::{app_path, follow};
+use crate::support::hiring::set_steps;
 use crate::support::race::{assert_sound, run_together};
 use crate::support::stored_signup::new_status_link;
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     each_decision_changes_the_application_and_returns_to_the_candidate,
+    an_advance_names_the_step_to_which_it_moves_the_candidate,
     a_rejection_stores_the_documented_reason_with_its_type,
     the_message_names_the_time_at_which_the_status_page_shows_the_decision,
     a_hire_shows_its_effects_first_and_carries_them_out,
@@ -119,6 +121,29 @@ fn each_decision_changes_the_application_and_returns_to_the_candidate() {
     assert_has(&page, &["<li class=\"rejected\"><b dir=\"auto\">Call</b> <span class=\"quiet\">Withdrawn"]);
     assert!(!page.text().contains("here now"));
     assert_eq!(app.check(), Vec::<String>::new());
+}
+
+/// An imported application can have several steps in progress. A validation moves the candidate to another one first.
+fn an_advance_names_the_step_to_which_it_moves_the_candidate() {
+    for (steps, label, after) in [
+        (
+            ["in_progress", "pending", "in_progress", "pending"],
+            "Advance to Interview",
+            ["validated", "pending", "in_progress", "pending"],
+        ),
+        (
+            ["in_progress", "in_progress", "skipped", "skipped"],
+            "Advance to Call",
+            ["validated", "in_progress", "skipped", "skipped"],
+        ),
+    ] {
+        let app = App::start();
+        let hiring = app.hiring_with(|document| set_steps(document, 0, "In Progress", &steps));
+        let recruiter = app.browser(&hiring, "hr_representative");
+        assert_has(&recruiter.get(&candidate_path(&hiring, 0)).expect(200), &[label]);
+        act(&recruiter, &hiring, 0, "advance", 0, &[("seen", &hiring.candidates[0].steps[0])]).expect(303);
+        assert_eq!(hiring.step_statuses(&app, 0), after);
+    }
 }
 
 fn a_rejection_stores_the_documented_reason_with_its_type() {

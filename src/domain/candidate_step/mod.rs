@@ -30,4 +30,4 @@ pub use status::{ApplicationStatus, StepStatus};
 pub(in crate::domain) use step::current_index;
 pub use step::{CandidateStep, NOTES_CHARACTERS_MAX, OUTCOME_CHARACTERS_MAX, StepType, at_step_since, current_step};
 pub use undo::{ActingUser, AttributedAct, UNDO_PERIOD, undo};
-pub use validate::{ValidateInput, validate};
+pub use validate::{ValidateInput, step_after, validate};

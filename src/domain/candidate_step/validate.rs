@@ -36,22 +36,19 @@ pub fn validate(facts: &StepFacts, input: &ValidateInput, now: Timestamp) -> Res
     }
     let mut steps = facts.steps.clone();
     steps[facts.addressed].validate(now);
-    let next = advance(&mut steps, facts.addressed).ok_or(NOTHING_LEFT)?;
+    let next = step_after(&steps, facts.addressed).ok_or(NOTHING_LEFT)?;
+    steps[next].status = StepStatus::InProgress;
     let next = steps[next].clone();
     let decision = facts.decision(steps, facts.addressed, ApplicationStatus::InProgress, None, facts.seats);
     Ok(Decision { next: Some(next), remark: input.outcome_notes.clone().map(Remark::OutcomeNotes), ..decision })
 }
 
-/// Moves the candidate to the next step and returns its index. The next step is another step in progress or, without
-/// one, the next pending step. Returns `None` if there is neither.
-fn advance(steps: &mut [CandidateStep], from: usize) -> Option<usize> {
-    if let Some(other) = steps.iter().position(|step| step.status == StepStatus::InProgress) {
-        return Some(other);
-    }
-    let next = steps.iter().skip(from + 1).position(|step| step.status == StepStatus::Pending)?;
-    let next = from + 1 + next;
-    steps[next].status = StepStatus::InProgress;
-    Some(next)
+/// Returns the index of the step to which a validation of the step `from` moves the candidate: another step in progress
+/// or, without one, the next pending step. Returns `None` if there is neither.
+pub fn step_after(steps: &[CandidateStep], from: usize) -> Option<usize> {
+    let with_status = |status| steps.iter().enumerate().filter(move |(_, step)| step.status == status);
+    let another = with_status(StepStatus::InProgress).map(|(index, _)| index).find(|index| *index != from);
+    another.or_else(|| with_status(StepStatus::Pending).map(|(index, _)| index).find(|index| *index > from))
 }
 
 fn require_current_step(facts: &StepFacts) -> Result<(), Refusal> {

@@ -125,7 +125,7 @@ fn section(
     Ok(OrganizationSection {
         came_back,
         came_back_url: more.map(|_| came_back::path(&organization)),
-        has_portal: organization.portal_enabled && organization.enabled,
+        has_portal: organization.has_portal(),
         slug: organization.slug,
         name: organization.name,
         roles,

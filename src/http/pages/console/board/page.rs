@@ -146,7 +146,7 @@ fn page(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput, scene: &Sce
     let applications = board::applications(tx, &organization.id, &role.id)?;
     choose_column(&mut columns, input.step.as_deref());
     let number = |count: i64| texts.number(count as f64);
-    let is_public = role.public && role.seats.status == RoleStatus::Open && organization.portal_enabled;
+    let is_public = role.public && role.seats.status == RoleStatus::Open && organization.has_portal();
     let posting = format!("{}/careers/{}/roles/{}", ctx.settings.base_url, organization.slug, role.id);
     Ok(BoardPage {
         frame: input.visit.frame(tx, who, Some(organization), NavItem::Roles, role.name.clone())?,

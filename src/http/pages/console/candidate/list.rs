@@ -101,7 +101,7 @@ pub(super) fn list(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ListInput) -> 
     }
     let own_path = format!("/app/{}/candidates", organization.slug);
     let is_empty = rows.is_empty() && fault.is_none();
-    let has_portal = organization.portal_enabled && organization.enabled;
+    let has_portal = organization.has_portal();
     let q = || utf8_percent_encode(&input.q, NON_ALPHANUMERIC);
     Reply::console(&ListPage {
         next_url: next.map(|cursor| format!("{own_path}?q={}&cursor={cursor}", q())),

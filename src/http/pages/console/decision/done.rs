@@ -116,7 +116,7 @@ impl Act<'_> {
         let mut lines = vec![fill(text, &[("name", &self.candidate.name), ("step", step.unwrap_or_default())])];
         if action == Action::Hired && self.is_role_filled(tx)? {
             let role = store::role::find(tx, &self.organization.id, &self.application.role_id)?;
-            let is_public = role.is_some_and(|role| role.record.public) && self.organization.portal_enabled;
+            let is_public = role.is_some_and(|role| role.record.public) && self.organization.has_portal();
             lines.push(if is_public { words.filled_public } else { words.filled }.to_owned());
         }
         lines.extend(self.what_the_candidate_sees(tx, texts, words, action)?);

@@ -197,7 +197,7 @@ fn effects(
         vec![fill(words.takes, &[("position", &position), ("positions", &positions), ("role", role_name)])];
     if decision.seats.status == RoleStatus::Filled {
         let role = store::role::find(tx, &facts.organization_id, &facts.role_id)?;
-        let is_public = role.is_some_and(|role| role.record.public) && scene.organization.portal_enabled;
+        let is_public = role.is_some_and(|role| role.record.public) && scene.organization.has_portal();
         effects.push(if is_public { words.fills_public } else { words.fills }.to_owned());
     }
     let skipped = decision.steps.iter().filter(|step| step.status == StepStatus::Skipped);

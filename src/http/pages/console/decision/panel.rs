@@ -7,6 +7,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use crate::domain::candidate_step::{
     ApplicationStatus, CandidateStep, NOTES_CHARACTERS_MAX, OutcomeReason, StepStatus, current_step, state_name,
+    step_after,
 };
 use crate::domain::due_day::DueDay;
 use crate::domain::id::ApplicationId;
@@ -163,10 +164,11 @@ impl DecisionPanel {
     }
 }
 
-/// Returns the step to which an advance moves the candidate, if there is one.
+/// Returns the step to which an advance moves the candidate, if there is one. Only a hire passes the final step.
 fn next_step<'a>(current: Option<&CandidateStep>, steps: &'a [CandidateStep]) -> Option<&'a CandidateStep> {
-    let here = current?.order;
-    steps.iter().find(|step| step.order > here && step.status == StepStatus::Pending)
+    let here = current?;
+    let index = steps.iter().position(|step| step.id == here.id)?;
+    if index + 1 == steps.len() { None } else { step_after(steps, index).map(|next| &steps[next]) }
 }
 
 /// Returns the reasons for a rejection that the form offers: the first [`OutcomeReason::KEYS`], one for each digit.

@@ -184,7 +184,7 @@ impl<'a> PageRequest<'a> {
             texts: self.visit.texts_for(tx, self.who)?,
             today: act::today(ctx, tx, &self.organization.id)?,
             seats,
-            has_portal: self.organization.portal_enabled && self.organization.enabled,
+            has_portal: self.organization.has_portal(),
         })
     }
 
@@ -211,8 +211,7 @@ impl<'a> PageRequest<'a> {
             RoleStatus::Closed => fill(words.closed, &[("reason", close_reason.as_deref().unwrap_or_default())]),
         };
         let organization = self.organization;
-        let is_shown =
-            *public && seats.status == RoleStatus::Open && organization.portal_enabled && organization.enabled;
+        let is_shown = *public && seats.status == RoleStatus::Open && organization.has_portal();
         let close_reason = Control::Lines(3, Some(CLOSE_REASON_CHARACTERS_MAX));
         Ok(StatusView {
             sentence,

@@ -77,7 +77,7 @@ pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PreviewInput
         role = previewed(form, &role, act::today(ctx, tx, &organization.id)?);
     }
     let portal = store::portal::in_preview(tx, &organization.id)?.ok_or(ABSENT)?;
-    careers::preview(ctx, texts, &portal, &role, organization.portal_enabled && organization.enabled)
+    careers::preview(ctx, texts, &portal, &role, organization.has_portal())
 }
 
 /// Returns the role with the typed values. The saved value replaces an invalid typed value. If the saved value is
