@@ -44,7 +44,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     vec![route.answering(&[(200, ""), (400, "validation_error")])]
 }
 
-/// Creates the reply to a program, which needs no transaction. For a person, chooses the language of the page.
+/// Creates the reply to a program. This reply needs no transaction. For a person, chooses the language of the page.
 ///
 /// # Errors
 /// `validation_error` if a person's request names the language twice.

@@ -1,4 +1,4 @@
-//! The page for a person whose request failed: a heading, an explanation and the request id.
+//! The page for a person whose request failed: a heading, an explanation and, for most failures, the request id.
 
 use askama::Template;
 use hyper::header;
@@ -42,7 +42,7 @@ struct ProblemPart<'a> {
 }
 
 /// Renders the page for a failed request. For a request to the console that only lacks a sign-in, a second factor or a
-/// confirmation, renders the page that asks for it.
+/// confirmation, returns the answer that asks for it.
 ///
 /// # Errors
 /// [`Error::Defect`] if the template cannot be rendered.

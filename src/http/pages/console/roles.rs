@@ -98,7 +98,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<RolesInput, Error> {
 /// candidates.
 ///
 /// # Errors
-/// As a page: `not_found` if the organization does not exist or the caller may not see it.
+/// The refusal is rendered as a page: `not_found` if the organization does not exist or the caller may not see it.
 fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RolesInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     let texts = input.visit.texts_for(tx, who)?;

@@ -77,8 +77,8 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<PageInput, Error> {
 /// also see the age of the newest backup.
 ///
 /// # Errors
-/// As pages: `not_found` if the organization does not exist or the caller may not see it; `forbidden` unless the caller
-/// administers it.
+/// Each refusal is rendered as a page: `not_found` if the organization does not exist or the caller may not see it;
+/// `forbidden` unless the caller administers it.
 fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PageInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     require_administrator(organization.caller)?;
@@ -150,8 +150,9 @@ fn decode(_: &Ctx, request: &Request) -> Result<ChangeInput, Error> {
 /// has this value, nothing changes.
 ///
 /// # Errors
-/// As pages: `not_found` if the organization does not exist or the caller may not see it; `forbidden` unless the caller
-/// administers it; `validation_error` for a value that is neither `true` nor `false`.
+/// Each refusal is rendered as a page: `not_found` if the organization does not exist or the caller may not see it;
+/// `forbidden` unless the caller administers it, and for a change without a recent confirmation; `validation_error` for
+/// a value that is neither `true` nor `false`.
 fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     require_administrator(organization.caller)?;

@@ -159,8 +159,8 @@ fn sign_in(ctx: &Ctx, tx: &Tx<'_>, (form, checked): &FinishedSignIn) -> Result<R
 /// `POST /sign-in`: shows the form again, or the form of the second step.
 ///
 /// # Errors
-/// As pages: `unauthorized` for a wrong address or password; `rate_limited` after too many failures; `forbidden` for a
-/// request from another origin.
+/// Each refusal is rendered as a page: `unauthorized` for a wrong address or password; `rate_limited` after too many
+/// failures; `forbidden` for a request from another origin.
 fn refuse(_: &Ctx, _: &Tx<'_>, (form, unfinished): &UnfinishedSignIn) -> Result<Reply, Error> {
     match unfinished {
         Unfinished::Refused(refusal) => form.page(refusal),

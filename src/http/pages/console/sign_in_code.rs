@@ -222,7 +222,8 @@ fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &CodeInput) -> Result<Reply, Error> {
 /// `POST /sign-in/code`: shows the form again, or the form of the first step.
 ///
 /// # Errors
-/// As pages: `unauthorized` for a wrong code, and without a pending sign-in; `rate_limited` after too many wrong codes.
+/// Each refusal is rendered as a page: `unauthorized` for a wrong code, and without a pending sign-in; `rate_limited`
+/// after too many wrong codes.
 fn refuse(_: &Ctx, _: &Tx<'_>, RefusedCode { visit, carried, why }: &RefusedCode) -> Result<Reply, Error> {
     let words = STEP_UP.of(visit.texts());
     match why {

@@ -80,7 +80,7 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<PasskeySignIn, Error> {
 /// `POST /sign-in/passkey`: starts the session, and continues as after a sign-in with a password.
 ///
 /// # Errors
-/// As a page: `unauthorized` for a refused passkey.
+/// The refusal is rendered as a page: `unauthorized` for a refused passkey.
 fn sign_in(ctx: &Ctx, tx: &Tx<'_>, input: &PasskeySignIn) -> Result<Reply, Error> {
     match input.answer.accept(ctx, tx, ChallengeUse::SignIn, None)? {
         Ok(stored) => {

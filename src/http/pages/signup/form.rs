@@ -27,8 +27,9 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<SignupVisit, Error> {
 /// page.
 ///
 /// # Errors
-/// As pages: `not_found` if the link is unknown, if its role is a draft or not public, or if the portal is disabled;
-/// `gone` if the link has expired, or if the role does not accept applications.
+/// Each refusal is rendered as a page: `not_found` if the link is unknown, if its role is a draft or not public, or if
+/// the portal or the organization is disabled; `gone` if the link has expired, or if the role does not accept
+/// applications.
 pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, visit: &SignupVisit) -> Result<Reply, Error> {
     let invitation = match visit.invitation(ctx, tx)? {
         Some(invitation) if invitation.target == LinkTarget::Open => invitation,

@@ -177,8 +177,9 @@ fn add_field_faults(form: &mut FilledForm, faults: Vec<(FormField, FieldFault)>,
 /// `POST /signup/{token}`: shows the form again, with its errors.
 ///
 /// # Errors
-/// As pages: `validation_error` for an invalid form; `payload_too_large` if the file is too large; `rate_limited` or
-/// `unavailable` if the service did not accept the form or its file; `not_found` and `gone` as for [`form::show`].
+/// Each refusal is rendered as a page: `validation_error` for an invalid form; `payload_too_large` if the file is too
+/// large; `rate_limited` or `unavailable` if the service did not accept the form or its file; `not_found` and `gone` as
+/// for [`form::show`].
 pub(super) fn refuse(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -197,8 +198,8 @@ pub(super) fn refuse(
 /// redirects to the status page of that application.
 ///
 /// # Errors
-/// As pages: `not_found` and `gone` as for [`form::show`]; `conflict` if this browser has already been used to apply
-/// for the role; `validation_error`, with the form, if the form's file has expired.
+/// Each refusal is rendered as a page: `not_found` and `gone` as for [`form::show`]; `conflict` if this browser has
+/// already been used to apply for the role; `validation_error`, with the form, if the form's file has expired.
 pub(super) fn act(ctx: &Ctx, tx: &Tx<'_>, submission: &Submission) -> Result<Reply, Error> {
     let Submission { visit, form, input, status_token } = submission;
     let accepted = |role| {

@@ -1,4 +1,4 @@
-//! A request for a signup link: its language, its token, and the earlier applications from the same browser.
+//! A request to a signup link: its language, its token, and the earlier applications from the same browser.
 
 use crate::domain::id::RoleId;
 use crate::domain::status_page;
@@ -41,7 +41,7 @@ impl SignupVisit {
     }
 
     /// Returns the invitation behind the link. Returns `None` if the link is unknown, if its role is a draft or not
-    /// public, or if the portal is disabled.
+    /// public, or if the portal or the organization is disabled.
     pub(super) fn invitation(&self, ctx: &Ctx, tx: &Tx<'_>) -> Result<Option<Invitation>, Error> {
         store::invitation::follow(tx, &*ctx.world, &self.token)
     }

@@ -30,7 +30,8 @@ pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result<Re
 /// does not reveal the hire.
 ///
 /// # Errors
-/// As pages: `not_found` if the link is unknown or spent; `unavailable` if the erasure list cannot be read or written.
+/// Each refusal is rendered as a page: `not_found` if the link is unknown or spent; `unavailable` if the erasure list
+/// cannot be read or written.
 pub(super) fn delete(ctx: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result<Reply, Error> {
     let Some(found) = visit.find(tx)? else { return view::not_found(visit) };
     match deletion::delete(tx, ctx.store.erasures(), &*ctx.world, &found.page, &found.view)? {

@@ -37,11 +37,12 @@ pub(super) fn decode_new(_: &Ctx, request: &Request) -> Result<NewInput, Error> 
     Ok(NewInput { visit: Visit::decode(request)?, copied: request.query("copy")? })
 }
 
-/// `GET /app/{orgSlug}/roles/new`: shows an empty form or, with `copy`, a form with the values of another role, except
-/// its closing date.
+/// `GET /app/{orgSlug}/roles/new`: shows a form with the default values or, with `copy`, with the values of another
+/// role. The copy has another name and no closing date.
 ///
 /// # Errors
-/// As pages: `not_found` if the organization or the copied role does not exist or the caller may not see it.
+/// Each refusal is rendered as a page: `not_found` if the organization or the copied role does not exist or the caller
+/// may not see it.
 pub(super) fn show_new(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &NewInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     let copied = match &input.copied {
@@ -91,8 +92,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CreateInput, Error> {
 /// the id of the new role, so a form that is sent twice creates one role.
 ///
 /// # Errors
-/// As pages: `not_found` if the organization does not exist or the caller may not see it; `forbidden` for a plain
-/// member; `validation_error` with the form and its errors.
+/// Each refusal is rendered as a page: `not_found` if the organization does not exist or the caller may not see it;
+/// `forbidden` for a plain member; `validation_error` with the form and its errors.
 pub(super) fn create(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CreateInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     organization.caller.require_manager()?;
@@ -144,7 +145,8 @@ pub(super) fn decode_page(_: &Ctx, request: &Request) -> Result<EditPageInput, E
 /// `GET /app/{orgSlug}/roles/{id}/edit`: shows the form of a role, its preview and the acts that change its status.
 ///
 /// # Errors
-/// As pages: `not_found` if the organization or the role does not exist or the caller may not see it.
+/// Each refusal is rendered as a page: `not_found` if the organization or the role does not exist or the caller may not
+/// see it.
 pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &EditPageInput) -> Result<Reply, Error> {
     let (organization, role) = input.role.find(tx, who)?;
     let mut page = PageRequest::new(&input.role.visit, who, &organization, RoleForm::of(&role.record));
@@ -186,9 +188,9 @@ pub(super) fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeInput, E
 /// role too.
 ///
 /// # Errors
-/// As pages: the errors of [`RoleVisit::find_to_manage`]; `validation_error` with the form and its errors; `conflict`
-/// with both versions if one of the fields has changed since the form was made, and `conflict` with the form for fewer
-/// positions than hires.
+/// Each refusal is rendered as a page: the errors of [`RoleVisit::find_to_manage`]; `validation_error` with the form
+/// and its errors; `conflict` with both versions if one of the fields has changed since the form was made; `conflict`
+/// with the form if it requests fewer positions than there are hires.
 pub(super) fn save(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Result<Reply, Error> {
     let (organization, role) = input.role.find_to_manage(tx, who)?;
     let page = || PageRequest::new(&input.role.visit, who, &organization, input.form.clone());

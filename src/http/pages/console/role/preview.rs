@@ -37,7 +37,8 @@ pub(super) fn decode_new(_: &Ctx, request: &Request) -> Result<PreviewInput, Err
 }
 
 /// # Errors
-/// The errors of [`decode_new`]; `unsupported_media_type` for a body that is not a form.
+/// The errors of [`decode_new`]; `unsupported_media_type` for a body that is not a form; `validation_error` if a field
+/// is repeated.
 pub(super) fn decode_typed_new(ctx: &Ctx, request: &Request) -> Result<PreviewInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     Ok(PreviewInput { form: Some(RoleForm::decode(form)?), ..decode_new(ctx, request)? })
@@ -58,7 +59,8 @@ pub(super) fn decode_typed(ctx: &Ctx, request: &Request) -> Result<PreviewInput,
 /// `GET` and `POST /app/{orgSlug}/roles/{id}/preview` and `…/roles/new/preview`: shows the preview.
 ///
 /// # Errors
-/// As pages: `not_found` if the organization or the role does not exist or the caller may not see it.
+/// Each refusal is rendered as a page: `not_found` if the organization or the role does not exist or the caller may not
+/// see it.
 pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PreviewInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     let texts = input.visit.texts_for(tx, who)?;

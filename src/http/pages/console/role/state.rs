@@ -1,6 +1,8 @@
-//! `POST /app/{orgSlug}/roles/{id}/open`, `/close`, `/reopen` and `/delete`: open, close, reopen or delete a role. If a
-//! role is already open or filled, or closed with the same reason, the answer is the same as after the act, so that a
-//! form may be sent twice. A second deletion is `not_found`.
+//! `POST /app/{orgSlug}/roles/{id}/open`, `/close`, `/reopen` and `/delete`: open, close, reopen or delete a role.
+//!
+//! A request to open or reopen a role that is already open or filled is answered as if it had opened the role. A
+//! request to close a role that is already closed with the same reason is answered as if it had closed the role. A form
+//! may therefore be sent twice. A second deletion is `not_found`.
 
 use super::form::RoleForm;
 use super::page::{PageRequest, Refused};
@@ -26,8 +28,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<RoleVisit, Error> {
 /// `POST /app/{orgSlug}/roles/{id}/open`: opens a draft.
 ///
 /// # Errors
-/// As pages: the errors of [`RoleVisit::find_to_manage`]; `conflict` with the reason if the role cannot be opened in
-/// this way.
+/// Each refusal is rendered as a page: the errors of [`RoleVisit::find_to_manage`]; `conflict` with the reason if the
+/// role cannot be opened in this way.
 pub(super) fn open(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleVisit) -> Result<Reply, Error> {
     let (organization, role) = input.find_to_manage(tx, who)?;
     if matches!(role.record.seats.status, RoleStatus::Open | RoleStatus::Filled) {
@@ -72,8 +74,8 @@ pub(super) fn decode_close(_: &Ctx, request: &Request) -> Result<CloseInput, Err
 /// `POST /app/{orgSlug}/roles/{id}/close`: closes an open or filled role.
 ///
 /// # Errors
-/// As pages: the errors of [`RoleVisit::find_to_manage`]; `validation_error` without a valid reason; `conflict` if the
-/// role is a draft, or was closed with another reason.
+/// Each refusal is rendered as a page: the errors of [`RoleVisit::find_to_manage`]; `validation_error` without a valid
+/// reason; `conflict` if the role is a draft, or was closed with another reason.
 pub(super) fn close(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CloseInput) -> Result<Reply, Error> {
     let (organization, role) = input.role.find_to_manage(tx, who)?;
     let reason = match valid_reason(&input.reason) {
@@ -104,7 +106,7 @@ fn valid_reason(typed: &str) -> Result<String, Refusal> {
 /// `POST /app/{orgSlug}/roles/{id}/delete`: deletes a draft without applications.
 ///
 /// # Errors
-/// As pages: the errors of [`RoleVisit::find_to_manage`]; `conflict` for any other role.
+/// Each refusal is rendered as a page: the errors of [`RoleVisit::find_to_manage`]; `conflict` for any other role.
 pub(super) fn delete(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleVisit) -> Result<Reply, Error> {
     let (organization, role) = input.find_to_manage(tx, who)?;
     match act::delete(ctx, tx, who, &role) {

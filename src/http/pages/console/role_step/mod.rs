@@ -69,7 +69,8 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<StepPageInput, Error> {
 /// `GET /app/{orgSlug}/roles/{id}/steps`: shows the steps, the number of candidates at each, and the forms.
 ///
 /// # Errors
-/// As pages: `not_found` if the organization or the role does not exist or the caller may not see it.
+/// Each refusal is rendered as a page: `not_found` if the organization or the role does not exist or the caller may not
+/// see it.
 fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StepPageInput) -> Result<Reply, Error> {
     let (organization, role) = input.role.find(tx, who)?;
     let mut page = StepPage::new(ctx, tx, who, &input.role.visit, &organization, &role)?;
@@ -97,8 +98,8 @@ fn decode_add(_: &Ctx, request: &Request) -> Result<AddInput, Error> {
 /// `POST /app/{orgSlug}/roles/{id}/steps`: adds a step at the end of the pipeline.
 ///
 /// # Errors
-/// As pages: the errors of [`RoleVisit::find_to_manage`]; `validation_error` with the form; `conflict` if the role has
-/// the maximum number of steps.
+/// Each refusal is rendered as a page: the errors of [`RoleVisit::find_to_manage`]; `validation_error` with the form;
+/// `conflict` if the role has the maximum number of steps.
 fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &AddInput) -> Result<Reply, Error> {
     let (organization, role) = input.role.find_to_manage(tx, who)?;
     let offered = Some(&input.id).filter(|id| id.len() == MADE_ID_CHARACTERS).and_then(|id| RoleStepId::parse(id));
@@ -143,7 +144,7 @@ fn decode_default(_: &Ctx, request: &Request) -> Result<RoleVisit, Error> {
 /// language. If the role has steps, nothing changes.
 ///
 /// # Errors
-/// As pages: the errors of [`RoleVisit::find_to_manage`].
+/// Each refusal is rendered as a page: the errors of [`RoleVisit::find_to_manage`].
 fn add_default(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleVisit) -> Result<Reply, Error> {
     let (organization, role) = input.find_to_manage(tx, who)?;
     if pipeline(tx, &role)?.is_empty() {
@@ -212,8 +213,8 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeInput, Error> {
 /// `POST /app/{orgSlug}/roles/{id}/steps/{stepId}`: changes the name and the type of a step.
 ///
 /// # Errors
-/// As pages: the errors of [`StepVisit::find`]; `validation_error` with the form; `conflict` if the step has been
-/// changed or removed since the form was made.
+/// Each refusal is rendered as a page: the errors of [`StepVisit::find`]; `validation_error` with the form; `conflict`
+/// if the step has been changed or removed since the form was made.
 fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Result<Reply, Error> {
     let (organization, role, before) = input.step.find(tx, who)?;
     let refuse = |fault: Fault| refuse(ctx, tx, who, &input.step, (&organization, &role), &fault);
@@ -262,8 +263,8 @@ fn decode_move(_: &Ctx, request: &Request) -> Result<MoveInput, Error> {
 /// where it was dropped.
 ///
 /// # Errors
-/// As pages: the errors of [`StepVisit::find`]; `conflict` if the step is no longer at the position that the form
-/// names, or the new position does not exist.
+/// Each refusal is rendered as a page: the errors of [`StepVisit::find`]; `conflict` if the step is no longer at the
+/// position that the form names, or the new position does not exist.
 fn move_step(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MoveInput) -> Result<Reply, Error> {
     let (organization, role, step) = input.step.find(tx, who)?;
     let before = pipeline(tx, &role)?;
@@ -290,7 +291,8 @@ fn decode_step(_: &Ctx, request: &Request) -> Result<StepVisit, Error> {
 /// have the step retain it.
 ///
 /// # Errors
-/// As pages: the errors of [`StepVisit::find`]; `conflict` for the only step of a role that is not a draft.
+/// Each refusal is rendered as a page: the errors of [`StepVisit::find`]; `conflict` for the only step of a role that
+/// is not a draft.
 fn remove(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &StepVisit) -> Result<Reply, Error> {
     let (organization, role, step) = input.find(tx, who)?;
     if step.order.is_none() {

@@ -5,7 +5,7 @@ use crate::http::api::role::input::StepInput;
 use crate::http::server::body_fields::BodyFields;
 use crate::http::server::form::Form;
 
-/// The typed fields of a step, trimmed.
+/// The fields of a step, as text.
 #[derive(Debug, Clone)]
 pub(super) struct TypedStep {
     pub(super) name: String,
@@ -13,6 +13,8 @@ pub(super) struct TypedStep {
 }
 
 impl TypedStep {
+    /// Reads and trims the typed fields.
+    ///
     /// # Errors
     /// `validation_error` if a field is repeated.
     pub(super) fn decode(form: &Form) -> Result<Self, Refusal> {

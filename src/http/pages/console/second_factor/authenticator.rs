@@ -117,7 +117,7 @@ fn decode_page(ctx: &Ctx, request: &Request) -> Result<NewSecret, Error> {
 /// `GET /app/me/authenticator`: shows a new secret, as a QR code and as text.
 ///
 /// # Errors
-/// As a page: `forbidden` without a recent confirmation.
+/// The refusal is rendered as a page: `forbidden` without a recent confirmation.
 fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, new: &NewSecret) -> Result<Reply, Error> {
     confirm::require_recent(tx, who)?;
     Reply::console(&new.page(tx, who, false)?)
@@ -143,7 +143,7 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<SetUpInput, Error> {
 /// recovery codes, makes new ones and shows them.
 ///
 /// # Errors
-/// As pages: `forbidden` without a recent confirmation; `validation_error` for a wrong code.
+/// Each refusal is rendered as a page: `forbidden` without a recent confirmation; `validation_error` for a wrong code.
 fn set_up(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, SetUpInput { new, code }: &SetUpInput) -> Result<Reply, Error> {
     confirm::require_recent(tx, who)?;
     let stored = store::totp::find(tx, &who.user_id)?;
@@ -163,7 +163,7 @@ fn set_up(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, SetUpInput { new, code }: &Se
     Ok(Reply::see_other(new.next.as_deref().unwrap_or(&format!("{}?done={done}", path::PATH))))
 }
 
-/// Returns the refusal of a form that has expired.
+/// Returns the refusal of a form that has expired or that this service did not make.
 fn expired() -> Refusal {
     Refusal::invalid("form", "has expired; open the page again")
 }

@@ -141,8 +141,8 @@ fn recovery_left(
 /// deleted with the last factor.
 ///
 /// # Errors
-/// As pages: `forbidden` without a recent confirmation; `not_found` without an app; `conflict` for the last factor of a
-/// user who must have one.
+/// Each refusal is rendered as a page: `forbidden` without a recent confirmation; `not_found` without an app;
+/// `conflict` for the last factor of a user who must have one.
 fn remove_app(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, (): &()) -> Result<Reply, Error> {
     let factors = store::second_factor::factors(tx, &who.user_id)?;
     if !factors.has_totp {

@@ -90,7 +90,7 @@ impl NewPasskey {
     }
 }
 
-/// Returns the name of a passkey whose user chose none: the browser that added it or, if it is unknown, `Passkey`.
+/// Returns the name of a passkey whose user chose none: the name of the browser or, for an unknown one, `Passkey`.
 pub(in crate::http::pages::console) fn default_name(request: &Request) -> String {
     let name = browser::name(&request.user_agent());
     if name.is_empty() { "Passkey".to_owned() } else { name }
@@ -105,7 +105,7 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<NewPasskey, Error> {
 /// `GET /app/me/passkeys/new`: asks for the name of a new passkey.
 ///
 /// # Errors
-/// As a page: `forbidden` without a recent confirmation.
+/// The refusal is rendered as a page: `forbidden` without a recent confirmation.
 fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, new: &NewPasskey) -> Result<Reply, Error> {
     confirm::require_recent(tx, who)?;
     Reply::console(&new.page(tx, who, None)?)
@@ -140,8 +140,8 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<AddInput, Error> {
 /// no unused recovery codes, makes new ones and shows them.
 ///
 /// # Errors
-/// As pages: `forbidden` without a recent confirmation; `validation_error` for a refused registration; `conflict` if
-/// the passkey is registered already, or if the user has the maximum number of passkeys.
+/// Each refusal is rendered as a page: `forbidden` without a recent confirmation; `validation_error` for a refused
+/// registration; `conflict` if the passkey is registered already, or if the user has the maximum number of passkeys.
 fn add(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, AddInput { new, answer }: &AddInput) -> Result<Reply, Error> {
     confirm::require_recent_or_return(tx, who, NEW_PATH)?;
     let words = PASSKEY.of(new.visit.texts_for(tx, who)?);
@@ -185,8 +185,9 @@ fn decode_id(_: &Ctx, request: &Request) -> Result<PasskeyId, Error> {
 /// the last factor.
 ///
 /// # Errors
-/// As pages: `forbidden` without a recent confirmation; `not_found` if the user has no such passkey; `conflict` for the
-/// last factor of a user who must have one, and for the only passkey of a user without a password.
+/// Each refusal is rendered as a page: `forbidden` without a recent confirmation; `not_found` if the user has no such
+/// passkey; `conflict` for the last factor of a user who must have one, and for the only passkey of a user without a
+/// password.
 fn remove(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, passkey: &PasskeyId) -> Result<Reply, Error> {
     let own = store::passkey::of_user(tx, &who.user_id)?;
     if !own.iter().any(|one| one.id == *passkey) {

@@ -19,7 +19,7 @@ pub(super) struct QrPicture {
 
 impl QrPicture {
     /// # Errors
-    /// [`Error::Defect`] if the text has more than about two thousand characters.
+    /// [`Error::Defect`] if the text does not fit into a QR code, which holds about 2,300 bytes.
     pub(super) fn of(text: &str) -> Result<Self, Error> {
         let code = QrCode::encode_text(text, QrCodeEcc::Medium);
         let code = code.map_err(|_| Error::Defect("a text is too long for a QR code".to_owned()))?;

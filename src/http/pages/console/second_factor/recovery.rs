@@ -46,8 +46,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<Visit, Error> {
 /// `POST /app/me/recovery-codes`: replaces all recovery codes.
 ///
 /// # Errors
-/// As pages: `forbidden` without a recent confirmation; `not_found` without a second factor, because recovery codes
-/// only replace a lost factor.
+/// Each refusal is rendered as a page: `forbidden` without a recent confirmation; `not_found` without a second factor,
+/// because recovery codes only replace a lost factor.
 fn replace(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, visit: &Visit) -> Result<Reply, Error> {
     if store::second_factor::factors(tx, &who.user_id)?.is_empty() {
         return Err(ABSENT.into());

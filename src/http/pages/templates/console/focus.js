@@ -1,5 +1,6 @@
 // For people who use the keyboard, a visible element always has the focus. If a key has opened another page, or has
-// removed the element with the focus, the content of the page gets the focus, so that Tab continues there.
+// removed the element with the focus, the element that the URL names gets the focus, or else the content of the page,
+// so that Tab continues there.
 
 const BY_KEY = "by key";
 let isByKey = sessionStorage.getItem(BY_KEY) !== null;

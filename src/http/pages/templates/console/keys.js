@@ -110,7 +110,8 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-/** Announces the keys to assistive technology (WAI-ARIA 1.2 §6.6). */
+/** Announces the keys to assistive technology (WAI-ARIA 1.2 §6.6), except two keys in a row, which `aria-keyshortcuts`
+    cannot express. */
 function announceKeys() {
   if (document.body.dataset.keys === "off") return;
   for (const control of document.querySelectorAll("[data-key]")) {

@@ -12,7 +12,7 @@ let liveTimer;
 let liveRequest;
 
 const liveSource = () => document.getElementById("live");
-/** Whether a form is being sent or a card is being dragged. Both change the page themselves. */
+/** Whether a form is being sent or an item is being dragged. Both change the page themselves. */
 const isBusy = () => Boolean(document.querySelector("form[aria-busy], .ghost"));
 const isTyped = (field) => field.value !== field.defaultValue || field.checked !== field.defaultChecked;
 /** Whether a form of this part is open, has the focus or has been changed. */

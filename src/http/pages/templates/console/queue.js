@@ -4,7 +4,7 @@
 const AHEAD = 2;
 const fetched = new Map();
 
-/** The links of the list after the current one. */
+/** The next `AHEAD` links after the current one that lead to undecided candidates. */
 function queueAhead() {
   const links = [...document.querySelectorAll(".queue a[data-queue]:not(.done)")];
   return links.slice(links.findIndex((link) => link.ariaCurrent === "true") + 1).slice(0, AHEAD);
