@@ -351,7 +351,7 @@ fn the_last_use_of_a_session_is_shown() {
     let owner = app.browser(&hiring, "owner");
     let page = owner.get(&path(&hiring, "")).expect(200).text();
     assert!(page.contains(">3 days ago</time>"), "{page}");
-    assert!(page.contains(">not yet<") || page.contains("not yet</dd>"), "{page}");
+    assert!(page.contains(">never<") || page.contains("never</dd>"), "{page}");
 }
 
 fn scripts_in_names_are_text() {

@@ -90,7 +90,7 @@ pub(super) static TEXTS: Texts = Texts {
 - **Wer es sieht:** die Personen bei {organization}, die am Auswahlverfahren beteiligt sind. Zu Werbezwecken wird nichts weitergegeben.\n\
 - **Wo es gespeichert wird:** im eigenen Bewerbungssystem von {organization}. Diese Seiten laden nichts von anderen Websites und verfolgen Sie nicht.\n\
 - **Wie lange:** bis {organization} die Daten für die Entscheidung nicht mehr braucht oder Sie die Löschung verlangen.\n\
-- **Was Sie tun können:** Auf der privaten Seite, die Sie mit der Bewerbung erhalten, können Sie Ihre Bewerbung ansehen und zurückziehen, Ihre Daten herunterladen und löschen. Sie können {organization} auch um Berichtigung bitten oder sich bei der für Sie zuständigen Datenschutzbehörde beschweren.",
+- **Was Sie tun können:** Auf der privaten Seite, die Sie mit der Bewerbung erhalten, können Sie Ihre Bewerbung ansehen und zurückziehen sowie Ihre Daten herunterladen und löschen. Sie können {organization} auch um Berichtigung bitten oder sich bei der für Sie zuständigen Datenschutzbehörde beschweren.",
     },
     status: Status {
         title: "{role} bei {organization}: Ihre Bewerbung",
@@ -130,7 +130,7 @@ pub(super) static TEXTS: Texts = Texts {
         consent: "Sie haben den Hinweisen zum Datenschutz am {date} zugestimmt.",
         yours: "Ihre Bewerbung, Ihre Daten",
         download: "Ihre Daten herunterladen",
-        download_more: "Eine Datei mit dem, was Sie gesendet haben, und dem Stand Ihrer Bewerbung. Um ein Dokument herunterzuladen, wählen Sie oben seinen Namen aus.",
+        download_more: "Sie erhalten eine Datei mit dem, was Sie gesendet haben, und dem Stand Ihrer Bewerbung. Um ein Dokument herunterzuladen, wählen Sie oben seinen Namen aus.",
         withdraw: "Bewerbung zurückziehen",
         withdraw_more: "{organization} erfährt, dass Sie nicht mehr an der Stelle interessiert sind, und Ihre Bewerbung endet. Sie können das hier nicht rückgängig machen.",
         withdraw_button: "Jetzt zurückziehen",

@@ -130,7 +130,7 @@ pub(super) static TEXTS: Texts = Texts {
         consent: "You agreed to the privacy notice on {date}.",
         yours: "Your application, your data",
         download: "Download your data",
-        download_more: "A file with what you sent and the status of your application. To download a document, select its name above.",
+        download_more: "You get a file with what you sent and the status of your application. To download a document, select its name above.",
         withdraw: "Withdraw the application",
         withdraw_more: "{organization} will see that you do not want to continue, and your application ends. You cannot undo this here.",
         withdraw_button: "Withdraw now",

@@ -130,7 +130,7 @@ pub(super) static TEXTS: Texts = Texts {
         consent: "Aceptó el aviso de privacidad el {date}.",
         yours: "Su candidatura, sus datos",
         download: "Descargar sus datos",
-        download_more: "Un archivo con lo que ha enviado y el estado de su candidatura. Para descargar un documento, elija su nombre más arriba.",
+        download_more: "Recibirá un archivo con lo que ha enviado y el estado de su candidatura. Para descargar un documento, elija su nombre más arriba.",
         withdraw: "Retirar la candidatura",
         withdraw_more: "{organization} sabrá que usted no desea continuar, y la candidatura terminará. Desde aquí no podrá deshacerlo.",
         withdraw_button: "Retirar ahora",

@@ -130,7 +130,7 @@ pub(super) static TEXTS: Texts = Texts {
         consent: "Vous avez accepté la notice sur la protection des données personnelles le {date}.",
         yours: "Votre candidature, vos données",
         download: "Télécharger vos données",
-        download_more: "Un fichier avec ce que vous avez envoyé et l’état de votre candidature. Pour télécharger un document, choisissez son nom ci-dessus.",
+        download_more: "Vous recevez un fichier avec ce que vous avez envoyé et l’état de votre candidature. Pour télécharger un document, choisissez son nom ci-dessus.",
         withdraw: "Retirer la candidature",
         withdraw_more: "{organization} saura que vous ne souhaitez pas continuer, et la candidature prendra fin. Vous ne pourrez pas revenir sur ce choix ici.",
         withdraw_button: "Retirer maintenant",

@@ -137,8 +137,9 @@ impl Orderer {
         if pair.is_for(domain) { Ok(pair) } else { Err(unusable(format!("it is not for {domain}"))) }
     }
 
-    /// Returns the period of the certificate in use, or `None` if the authority that issued it is known and is not the
-    /// authority of the settings. The service thus replaces, for example, a certificate from a test environment.
+    /// Returns the period of the certificate in use. Returns `None` if there is no certificate, or if the authority
+    /// that issued it is known and is not the authority of the settings. The service thus replaces, for example, a
+    /// certificate from a test environment.
     pub(super) fn period_in_use(&self) -> Option<ValidityPeriod> {
         let is_other = self.ordered_from.as_ref().is_some_and(|directory| *directory != self.settings.directory);
         self.tls.period().filter(|_| !is_other)

@@ -115,7 +115,7 @@ fn target(url: &Uri) -> Result<(String, u16), BoxedError> {
 }
 
 /// Refuses answers that the library would misread: redirects (which it treats as successes), refusals without a problem
-/// document, and a directory with an address that is not a URL.
+/// document, and a directory whose `newNonce` is not a URL.
 fn require_readable(response: &Response<Bytes>) -> Result<(), String> {
     let status = response.status();
     if status.is_redirection() {

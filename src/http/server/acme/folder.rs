@@ -47,7 +47,7 @@ impl AcmeFolder {
     /// Creates the folder if it does not exist.
     ///
     /// # Errors
-    /// A sentence for operators, with the remedy.
+    /// A sentence for operators, with a remedy if one is known.
     pub fn create(&self) -> Result<(), String> {
         match DirBuilder::new().mode(0o700).create(&self.0) {
             Err(error) if error.kind() != ErrorKind::AlreadyExists => {

@@ -80,8 +80,8 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         no_candidates_ended: "The role no longer accepts applications.",
         key_next: "Next candidate",
         key_previous: "Previous candidate",
-        key_left: "Step to the left",
-        key_right: "Step to the right",
+        key_left: "Step on the left",
+        key_right: "Step on the right",
         may_not: "You may look at this board, but not decide. Owners, admins, moderators and HR representatives may.",
     },
     de: BoardTexts {

@@ -32,7 +32,7 @@ pub(in crate::http) struct MeTexts {
     pub(in crate::http) single_keys: &'static str,
     pub(in crate::http) single_keys_hint: &'static str,
     pub(in crate::http) save: &'static str,
-    /// The messages after each act.
+    /// The message after each act.
     pub(in crate::http) password_changed: &'static str,
     pub(in crate::http) password_set: &'static str,
     pub(in crate::http) session_ended: &'static str,

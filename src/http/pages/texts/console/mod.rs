@@ -1,5 +1,5 @@
-//! The texts of the staff console: one file for each page, with all languages. They are plain text, which the page
-//! escapes.
+//! The texts of the staff console: one file for each page or subject, with all languages. They are plain text, which
+//! the page escapes.
 
 pub(in crate::http) mod activity;
 pub(in crate::http) mod backup;
@@ -32,7 +32,7 @@ pub(in crate::http) mod when;
 
 use super::Texts;
 
-/// The texts of one page in each language. The compiler finds a missing language.
+/// The texts of one page or subject in each language. The compiler finds a missing language.
 pub(in crate::http) struct ByLanguage<T: 'static> {
     pub(in crate::http) en: T,
     pub(in crate::http) de: T,

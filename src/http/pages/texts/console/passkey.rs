@@ -36,7 +36,7 @@ pub(in crate::http) struct PasskeyTexts {
     /// The times at which the passkey was added and last used: `{date}`, `{used}`.
     pub(in crate::http) added_used: &'static str,
     pub(in crate::http) added_unused: &'static str,
-    /// The messages after each act.
+    /// The message after each act.
     pub(in crate::http) added: &'static str,
     pub(in crate::http) removed: &'static str,
 }

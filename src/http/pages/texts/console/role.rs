@@ -63,7 +63,7 @@ pub(in crate::http) struct RoleTexts {
     pub(in crate::http) theirs: &'static str,
     pub(in crate::http) mine: &'static str,
     pub(in crate::http) use_theirs: &'static str,
-    /// The messages after each act.
+    /// The message after each act.
     pub(in crate::http) done_saved: &'static str,
     pub(in crate::http) done_opened: &'static str,
     pub(in crate::http) done_not_opened: &'static str,

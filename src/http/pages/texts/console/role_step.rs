@@ -50,7 +50,7 @@ pub(in crate::http) struct RoleStepTexts {
     /// The button that opens a draft.
     pub(in crate::http) open: &'static str,
     pub(in crate::http) open_hint: &'static str,
-    /// The messages after each act.
+    /// The message after each act.
     pub(in crate::http) done_created: &'static str,
     pub(in crate::http) done_added: &'static str,
     /// The message after the default pipeline was added.
@@ -64,9 +64,9 @@ pub(in crate::http) static ROLE_STEP: ByLanguage<RoleStepTexts> = ByLanguage {
     en: RoleStepTexts {
         title: "Steps of {role}",
         to_role: "Edit the role",
-        intro: "People who apply get a copy of these steps. A change does not affect those who have applied already.",
+        intro: "Each new application gets its own copy of these steps. A change does not affect earlier applications.",
         none: "This role has no steps yet",
-        none_more: "Candidates move through the steps of the role. You can change them at any time.",
+        none_more: "Candidates move through the steps of the role. You can change the steps at any time.",
         begin: "Begin with {steps}",
         people: Counted { one: "{count} candidate is here", many: "{count} candidates are here" },
         removed: "removed",
@@ -105,9 +105,9 @@ pub(in crate::http) static ROLE_STEP: ByLanguage<RoleStepTexts> = ByLanguage {
     de: RoleStepTexts {
         title: "Schritte von {role}",
         to_role: "Stelle bearbeiten",
-        intro: "Wer sich bewirbt, erhält eine Kopie dieser Schritte. Eine Änderung betrifft frühere Bewerbungen nicht.",
+        intro: "Jede neue Bewerbung erhält eine eigene Kopie dieser Schritte. Eine Änderung betrifft frühere Bewerbungen nicht.",
         none: "Diese Stelle hat noch keine Schritte",
-        none_more: "Bewerber durchlaufen die Schritte der Stelle. Sie können sie jederzeit ändern.",
+        none_more: "Bewerber durchlaufen die Schritte der Stelle. Sie können die Schritte jederzeit ändern.",
         begin: "Mit {steps} beginnen",
         people: Counted { one: "{count} Person ist hier", many: "{count} Personen sind hier" },
         removed: "entfernt",
@@ -146,9 +146,9 @@ pub(in crate::http) static ROLE_STEP: ByLanguage<RoleStepTexts> = ByLanguage {
     fr: RoleStepTexts {
         title: "Étapes de {role}",
         to_role: "Modifier le poste",
-        intro: "Chaque candidat reçoit une copie de ces étapes. Un changement ne touche pas les candidatures déjà reçues.",
+        intro: "Chaque nouvelle candidature reçoit sa propre copie de ces étapes. Un changement ne touche pas les candidatures déjà reçues.",
         none: "Ce poste n’a pas encore d’étapes",
-        none_more: "Les candidats passent par les étapes du poste. Vous pouvez les changer à tout moment.",
+        none_more: "Les candidats passent par les étapes du poste. Vous pouvez changer les étapes à tout moment.",
         begin: "Commencer par {steps}",
         people: Counted { one: "{count} candidat est ici", many: "{count} candidats sont ici" },
         removed: "supprimée",
@@ -187,9 +187,9 @@ pub(in crate::http) static ROLE_STEP: ByLanguage<RoleStepTexts> = ByLanguage {
     es: RoleStepTexts {
         title: "Etapas de {role}",
         to_role: "Editar el puesto",
-        intro: "Quien se presenta recibe una copia de estas etapas. Un cambio no afecta a quienes ya se presentaron.",
+        intro: "Cada nueva candidatura recibe su propia copia de estas etapas. Un cambio no afecta a las candidaturas anteriores.",
         none: "Este puesto todavía no tiene etapas",
-        none_more: "Los candidatos pasan por las etapas del puesto. Puede cambiarlas en cualquier momento.",
+        none_more: "Los candidatos pasan por las etapas del puesto. Puede cambiar las etapas en cualquier momento.",
         begin: "Empezar con {steps}",
         people: Counted { one: "{count} candidato está aquí", many: "{count} candidatos están aquí" },
         removed: "eliminada",

@@ -40,7 +40,7 @@ pub(in crate::http) struct SecondFactorTexts {
     /// The account and the service that the printed codes belong to: `{email}` and `{service}`.
     pub(in crate::http) codes_of: &'static str,
     pub(in crate::http) codes_saved: &'static str,
-    /// The messages after each act.
+    /// The message after each act.
     pub(in crate::http) added: &'static str,
     pub(in crate::http) replaced: &'static str,
     pub(in crate::http) removed: &'static str,
@@ -72,16 +72,16 @@ pub(in crate::http) static SECOND_FACTOR: ByLanguage<SecondFactorTexts> = ByLang
         by_hand: "Or type this key into the app:",
         enter: "Enter the code that the app now shows.",
         confirm: "Confirm",
-        wrong_code: "This code is wrong or has already been used. Wait for the next one. If it is wrong again, check the clock of your phone.",
+        wrong_code: "This code is wrong or has already been used. Wait for the next one. If that one is wrong too, check the clock of your phone.",
         replace_effect: "The app that you use now stops working for this account when you confirm.",
         recovery: "Recovery codes",
         recovery_lead: "A recovery code replaces your second factor once, for example if you lose your phone.",
         recovery_left: Counted { one: "{count} unused code", many: "{count} unused codes" },
-        recovery_none: "You have no unused recovery code.",
+        recovery_none: "You have no unused recovery codes.",
         new_codes: "Make new recovery codes",
         new_codes_effect: "Your old codes then stop working.",
         codes_title: "Your recovery codes",
-        codes_once: "This page shows them only once. Print them, or store them where you keep your passwords. Each code works once.",
+        codes_once: "This page shows the codes only once. Print them, or store them where you keep your passwords. Each code works once.",
         codes_of: "Recovery codes of {email} for {service}",
         codes_saved: "I have stored them. Continue",
         added: "Your authenticator app is set up.",

@@ -20,7 +20,7 @@ pub(in crate::http) struct SecurityTexts {
     pub(in crate::http) release: &'static str,
     pub(in crate::http) release_effect: &'static str,
     pub(in crate::http) demo: &'static str,
-    /// The messages after each act.
+    /// The message after each act.
     pub(in crate::http) done_required: &'static str,
     pub(in crate::http) done_released: &'static str,
 }
@@ -38,7 +38,7 @@ pub(in crate::http) static SECURITY: ByLanguage<SecurityTexts> = ByLanguage {
         none_missing: "Every member has a second factor.",
         more: Counted { one: "and {count} more", many: "and {count} more" },
         require: "Require a second factor from all members",
-        require_effect: "Members without one must set it up first. Until then, they cannot open any other page of the console.",
+        require_effect: "Members without a second factor must set one up first. Until then, they cannot open any other page of the console.",
         release: "Require it from owners and admins only",
         release_effect: "Members keep their second factors. All except owners and admins can then remove them.",
         demo: "This is a demonstration, so the service does not require a second factor from anybody.",

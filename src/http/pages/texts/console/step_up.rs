@@ -1,4 +1,5 @@
-//! The texts of the pages that ask for a second factor: at a sign-in, and before a dangerous act.
+//! The texts of the pages that ask for a second factor at a sign-in, and for a second factor or the password before a
+//! dangerous act.
 
 use super::ByLanguage;
 
@@ -36,7 +37,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
     en: StepUpTexts {
         sign_in_title: "Your second factor",
         title: "Please confirm that it is you",
-        lead: "This action requires a confirmation from the last 10 minutes. It continues as soon as you confirm.",
+        lead: "This action requires a confirmation from the last 10 minutes. The action continues as soon as you confirm.",
         enter: "Open your authenticator app and enter the code that it shows.",
         code: "Code",
         recovery_hint: "Without your app, enter one of your recovery codes.",
