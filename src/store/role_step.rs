@@ -252,7 +252,7 @@ fn detail(step: &RoleStep) -> StepDetail<'_> {
     StepDetail { id: step.id.as_str(), name: &step.name, order: step.order, step_type: step.step_type.as_str() }
 }
 
-/// Returns whether an activity row is about a change to this step.
+/// Returns whether an activity row records the addition of this step or a change to it.
 pub fn is_change_of(row: &activity::Activity, step: &RoleStepId) -> bool {
     let detail: Option<serde_json::Value> = row.detail.as_ref().and_then(|detail| serde_json::from_str(detail).ok());
     detail.is_some_and(|detail| detail["after"]["id"] == step.as_str())

@@ -35,8 +35,8 @@ pub fn accepts(tx: &Tx<'_>, user: &UserId, code: &FactorCode) -> Result<bool, Er
     }
 }
 
-/// Accepts a code once: the code of an authenticator app, or a recovery code. Returns false if the code is wrong or was
-/// accepted before.
+/// Accepts a code once: the code of an authenticator app, or a recovery code. Returns false if the code is wrong, was
+/// accepted before, or is older than the last accepted code of the app.
 pub fn spend(tx: &Tx<'_>, user: &UserId, code: &FactorCode) -> Result<bool, Error> {
     match code {
         FactorCode::Totp(code) => totp::spend(tx, user, *code),

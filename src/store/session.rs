@@ -182,7 +182,7 @@ pub fn confirmed_at(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<Option<Timestamp>,
     Ok(found.map(Timestamp::from_micros))
 }
 
-/// Records that the user of the session has entered a second factor or, without one, the password.
+/// Records that the session was just confirmed with a second factor or, if the user has none, with the password.
 pub fn confirm(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<(), Error> {
     let sql = "UPDATE sessions
                SET confirmed_at = $1

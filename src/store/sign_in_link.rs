@@ -19,7 +19,7 @@ pub struct SignInLink {
     pub email: Email,
     pub name: String,
     pub purpose: LinkPurpose,
-    /// The name of the user who made the link; `None` for a command.
+    /// The name of the user who made the link; `None` if a command made it.
     pub invited_by: Option<String>,
 }
 

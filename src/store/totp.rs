@@ -58,8 +58,8 @@ pub(super) fn accepts(tx: &Tx<'_>, user: &UserId, code: TotpCode) -> Result<bool
     Ok(find(tx, user)?.is_some_and(|totp| totp.secret.accept(code, Some(totp.last_step), tx.now).is_some()))
 }
 
-/// Accepts a code of a user's authenticator app once. Returns false if the code is wrong or was accepted before, or if
-/// the user has no app.
+/// Accepts a code of a user's authenticator app once. Returns false if the code is wrong, was accepted before or is
+/// older than the last accepted code, or if the user has no app.
 pub fn spend(tx: &Tx<'_>, user: &UserId, code: TotpCode) -> Result<bool, Error> {
     let Some(totp) = find(tx, user)? else { return Ok(false) };
     let Some(step) = totp.secret.accept(code, Some(totp.last_step), tx.now) else { return Ok(false) };

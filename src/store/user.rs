@@ -82,7 +82,7 @@ impl<'a> UserDetail<'a> {
 /// Inserts an enabled user without an activity row.
 ///
 /// # Errors
-/// [`Error::Defect`] if a user already has this id or address. Check this before calling this function.
+/// [`Error::Defect`] if a user already has this id or address. Check both before calling this function.
 pub fn insert(tx: &Tx<'_>, user: &UserId, email: &Email, name: &str, role: PlatformRole) -> Result<(), Error> {
     let (email, name) = (email.clone(), name.to_owned());
     let user = UserProfile { id: user.clone(), email, name, platform_role: role, enabled: true };

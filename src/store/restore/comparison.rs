@@ -12,7 +12,7 @@ pub enum Lineage {
     /// The copy is a later state of the file.
     Later,
     /// Neither is known to be an earlier state of the other. Each has activity that the other lacks, for example after
-    /// another restore, or one of them has no activity.
+    /// another restore, or at least one of them has no activity.
     Other,
 }
 

@@ -50,14 +50,14 @@ pub struct Known {
     pub withdrawn: Withdrawn,
 }
 
-/// The reason why a copy is not restored.
+/// The reason why a backup is not restored.
 #[derive(Debug)]
 pub enum Refused {
     Open(OpenError),
     Store(Error),
-    /// The copy is the file itself.
+    /// The backup is the file itself.
     SameFile,
-    /// The copy has findings; the first one, and their number.
+    /// The new copy has findings. Contains the first finding and the number of findings.
     Unsound(String, usize),
 }
 
@@ -80,7 +80,8 @@ impl Restore {
     /// # Errors
     /// [`OpenError::Held`] if another process, such as a service, holds the lock of the file; [`Refused::SameFile`] if
     /// the backup is the file itself; [`OpenError::Foreign`] or [`OpenError::Exposed`] if the file belongs to another
-    /// program or is open to other users; [`Refused::Unsound`] if the new copy has findings.
+    /// program or is open to other users; [`Refused::Unsound`] if the new copy has findings. Also fails if the backup
+    /// cannot be read or the new copy cannot be written.
     pub fn prepare(path: &Path, copy: &Path, revokes_keys: bool, world: &dyn World) -> Result<Self, Refused> {
         let path = file::resolve(path);
         let lock = file::Lock::take(&path)?;
@@ -116,11 +117,11 @@ impl Restore {
         Ok(Self { replacement, file: path, copy: copy.to_owned(), replaced, revoked_by_flag, _lock: lock })
     }
 
-    /// Replaces the file. Returns the path of the old file, if there was one.
+    /// Replaces the file. Returns the new path of the old file, if there was one.
     ///
     /// # Errors
-    /// Fails if another process uses the file, or if a file cannot be written. The old file is then still in place,
-    /// except after [`OpenError::NotSynced`].
+    /// Fails if another process uses the file, or if a file cannot be read or written. The old file is then still in
+    /// place, except after [`OpenError::NotSynced`].
     pub fn finish(self, now: Timestamp) -> Result<Option<PathBuf>, Refused> {
         if matches!(self.replaced, Replaced::Known(_)) {
             // A missing erasure list is written from the erasures that the file records.

@@ -1,9 +1,9 @@
 //! The background job that closes open roles after their closing date. Every ten seconds, a run scans the open roles
 //! whose closing date is today or earlier in UTC. It closes those roles whose date has passed in their organization's
-//! time zone. Signups are refused from the end of the day, even before the job has run.
+//! time zone. Signups are refused from the end of the closing date, even before the job has run.
 //!
-//! The job relies on the believed clock, so a clock that jumps ahead does not close roles at once. Unlike retention,
-//! the job does not wait for an hour after a start, because staff can open a closed role again.
+//! The job relies on the believed clock, so a system clock that jumps ahead does not close roles at once. Unlike
+//! retention, the job does not wait for an hour after a start, because staff can open a closed role again.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -1,6 +1,6 @@
-//! Roles: their rows (`record`), the seats that decisions change (`seats`), changes by staff (`change`), lists
-//! (`list`), numbers for lists (`overview`), versions for `If-Match` (`version`), and the job that closes roles
-//! after their closing date (`closing`).
+//! Roles: their rows (`record`), the seats that decisions change (`seats`), other changes (`change`), lists (`list`),
+//! numbers for lists (`overview`), versions for `If-Match` (`version`), and the job that closes roles after their
+//! closing date (`closing`).
 
 mod change;
 pub(super) mod closing;

@@ -1,6 +1,6 @@
 //! The version of a role: the id of the newest activity row about the role itself or its steps. It is the `ETag` of the
-//! role. Ids of activity rows are never reused, so a version never names two states of a role, even after an older
-//! backup was restored.
+//! role. Ids of activity rows are never reused, so no two acts give a role the same version, even after an older backup
+//! was restored. Decisions on applications do not change the version.
 
 use serde_json::Value;
 
@@ -62,7 +62,7 @@ pub fn changes_since(
 }
 
 /// Returns the number of the newest activity row that one of the tags names, or 0 for the version of an imported role.
-/// Returns `None` if no tag names a version that the role had.
+/// Returns `None` if no tag names a version that the role had. Ignores tags after the first [`KNOWN_VERSIONS_MAX`].
 fn newest_known(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -223,8 +223,8 @@ fn drop_slice(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
     Ok(dropped > 0)
 }
 
-/// Returns the imports that were dropped or that skipped rows. The pages of the file may still contain bytes of those
-/// rows. These imports are not decided, and their `skipped` is above 0. The `skipped` of a running import is 0.
+/// Returns the imports that were dropped or that skipped rows. The pages of the file may still contain bytes of their
+/// deleted rows. These imports are not decided, and their `skipped` is above 0. The `skipped` of a running import is 0.
 fn dropped(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
     let sql = "SELECT number
                FROM imports
@@ -309,8 +309,7 @@ fn publish(tx: &Tx<'_>, row: &ImportRow) -> Result<(), Error> {
 }
 
 /// Inserts the application with its steps, and its candidate unless the candidate is in the file. Returns whether the
-/// insertion was possible. Since the decision, the candidate may have applied, and staff may have removed the role or
-/// one of its steps.
+/// insertion was possible. Since the decision, the candidate may have applied, and staff may have deleted the role.
 fn insert(tx: &Tx<'_>, staged: &StagedApplication) -> Result<bool, Error> {
     let StagedApplication { organization, role, candidate, application, steps } = staged;
     if !role::exists(tx, role)? {

@@ -73,7 +73,8 @@ fn newest_row(row: &Row<'_>) -> Result<NewestRow, Error> {
 }
 
 /// Returns the time of the indexed row from which the rows before `before` are read. This is the row of the next index
-/// entry or, if there is none, the newest indexed row of the key. Few rows lie between this row and `before`.
+/// entry or, if there is none, the newest indexed row of the key. Few rows of the key lie between this row and
+/// `before`.
 pub(super) fn start_row(tx: &Tx<'_>, key_number: i64, before: i64, indexed_to: i64) -> Result<Option<i64>, Error> {
     let sql = "SELECT at
                FROM api_key_usage_marks
