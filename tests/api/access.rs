@@ -49,7 +49,7 @@ const SCOPES: [&str; 5] = ["candidates:read", "candidates:write", "roles:read", 
 fn each_caller_gets_the_expected_answer_at_each_endpoint() {
     let app = App::start();
     for (name, client, expected) in callers(&app) {
-        // Each caller gets candidates without a decision and a key that is not revoked.
+        // Each caller gets a key that is not revoked, and candidates without a decision.
         let target = app.hiring();
         app.change(&format!(
             "UPDATE memberships SET organization_id = '{}' WHERE organization_id = 'home'",
@@ -401,8 +401,8 @@ fn outsider(app: &App) -> Client {
     app.user("outsider")
 }
 
-/// Returns the answers that a caller gets at each endpoint, for candidates without a decision and a key that is not
-/// revoked.
+/// Returns the answers that a caller gets at each endpoint, for a key that is not revoked and for candidates without a
+/// decision.
 fn answers_of_caller(app: &App, client: &Client, target: &Hiring) -> [(u16, String); 7] {
     let (key, _) = app.make_key(&target.staff("owner"));
     let found = answers_at_endpoints(client, target, &target.staff("owner"), &key);

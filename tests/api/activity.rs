@@ -1,7 +1,7 @@
 //! Activity lists of organizations, roles and candidates: their rows, pages and hash chain.
 //!
-//! `GET /api/v1/organizations/{id}/activity`, `/roles/{id}/activity`, `/candidates/{id}/activity`. The tests of
-//! access to these lists are in `access_matrix`.
+//! The endpoints are `GET /api/v1/organizations/{id}/activity`, `GET /api/v1/roles/{id}/activity` and
+//! `GET /api/v1/candidates/{id}/activity`. The tests of access to these lists are in `access_matrix`.
 
 use serde_json::{Value, json};
 

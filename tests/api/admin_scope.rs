@@ -89,7 +89,7 @@ fn admin_key(app: &App, scopes: &[&str]) -> Client {
     app.key(&app.make_key_with(&json!({ "name": "n", "userId": "user_admin", "scopes": scopes })).1)
 }
 
-/// Requests a resource that does not exist, so that nothing changes.
+/// Sends an empty object to the route, with ids that do not exist, so that nothing changes.
 fn send(client: &Client, method: &str, route: &Route) -> Answer {
     let path: Vec<&str> = route.path.split('/').map(|part| if part.starts_with('{') { "none" } else { part }).collect();
     client.send(method, &path.join("/"), &[("Content-Type", "application/json")], b"{}")

@@ -46,7 +46,7 @@ fn get(stream: &mut TcpStream, path: &str, secret: &str, portion_bytes_max: usiz
     read_answer(stream, portion_bytes_max)
 }
 
-/// Reads an answer, and its body in portions of at most `portion_bytes_max` bytes.
+/// Reads the head of an answer, and then its body in portions of at most `portion_bytes_max` bytes.
 fn read_answer(stream: &mut TcpStream, portion_bytes_max: usize) -> (String, Vec<u8>) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
@@ -123,8 +123,8 @@ fn a_download_with_status_lines_at_chunk_boundaries_is_unaltered() {
 fn a_slow_download_of_status_lines_is_unaltered() {
     let (app, hiring) = start();
     let secret = app.make_key_with_all(&hiring.staff("member")).1;
-    // The file contains only status lines. However the server splits the file into writes, some writes begin with a
-    // status line.
+    // The file contains only status lines. No matter how the server splits the file into writes, some writes begin with
+    // a status line.
     let content = b"HTTP/1.1 4HTTP/1.1 404 \r\n\r\n".repeat(40_000);
     let path = &Attachments::new(&app, &hiring).add(&content);
     let socket = socket2::Socket::new(socket2::Domain::IPV4, socket2::Type::STREAM, None).unwrap();

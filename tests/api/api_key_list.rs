@@ -68,7 +68,7 @@ fn the_admins_first_key_is_listed_like_any_other() {
     assert_eq!(keys.len(), 1);
     assert_eq!(keys[0]["name"], "admin");
     assert_eq!(keys[0]["start"], app.admin_secret()[..8]);
-    assert_eq!(keys[0]["requestCount"], 0, "the list request itself is counted after its answer");
+    assert_eq!(keys[0]["requestCount"], 0, "the answer does not count the list request itself");
     let expected = json!({
         "id": "user_admin", "email": "admin@appliance.example", "name": "Admin", "platformRole": "admin",
         "orgRole": null, "organizationId": null,

@@ -181,7 +181,7 @@ fn an_unknown_key_is_not_found() {
     for id in ["key_01k00000000000000000000000", "nope", "%20", "a%2Fb", "%C3%A4", "%00", &long, "1", "%25"] {
         app.admin().delete(&path(id)).refused(404, "not_found");
     }
-    // Neither a key's secret nor its first characters identify it.
+    // Neither a key's secret nor the first characters of the secret identify the key.
     let (id, secret) = app.make_key("user_admin");
     app.admin().delete(&path(&secret)).refused(404, "not_found");
     app.admin().delete(&path(&secret[..8])).refused(404, "not_found");

@@ -1,6 +1,5 @@
-//! Attachments: `GET /api/v1/candidates/{id}/documents/{documentId}` and the life cycle of an attachment: it is
-//! staged, claimed, swept, exported, erased, and verified by `check`. The tests of streaming are in
-//! `attachment_download`.
+//! `GET /api/v1/candidates/{id}/documents/{documentId}`, and the life cycle of an attachment, which is staged,
+//! claimed, swept, exported, erased, and verified by `check`. The tests of streaming are in `attachment_download`.
 
 use std::time::{Duration, Instant};
 
@@ -218,7 +217,7 @@ fn an_erasure_removes_signups_under_earlier_addresses_but_not_those_of_other_org
     owner.patch(&path(&hiring, 0), &json!({ "email": "second@mail.example" })).expect(200);
     sign_up(&app, &hiring, "sign_second", None, "SECOND@mail.example");
     owner.patch(&path(&hiring, 0), &json!({ "email": "third@mail.example" })).expect(200);
-    // The second address now belongs to the other candidate.
+    // The second address now belongs to another candidate.
     owner.patch(&path(&hiring, 1), &json!({ "email": "Second@mail.example" })).expect(200);
     // Someone signs up under the same address in another organization.
     let elsewhere = app.hiring();

@@ -124,7 +124,7 @@ fn an_attachment_is_found_only_under_its_own_status_link() {
     }
     assert_dead_link(get(&format!("{later}/documents/{id}")));
     assert_dead_link(get(&format!("/status/{}/documents/{id}", "A".repeat(43))));
-    // A status link does not find an attachment of a later signup, and a replaced link finds nothing.
+    // An application's status link does not find an attachment of a later signup, and a replaced link finds nothing.
     sign_up(&app, &hiring, "sign_more", None, email);
     assert!(attach(&app, &token, "sign_more"));
     assert_dead_link(get(&format!("{page}/documents/{}", staged.as_str())));

@@ -363,7 +363,7 @@ fn a_rejection_in_a_race_with_a_mark_leaves_no_mark() {
         let answers = run_together(&mut clients, |number, client| [&put, &reject][number].send(client));
         assert_eq!(answers[1].status, 200);
         assert!(matches!(answers[0].status, 200 | 409), "{}", answers[0].text());
-        assert_eq!(fixture.marks(), ["", "", ""], "the rejection removes or refuses the mark");
+        assert_eq!(fixture.marks(), ["", "", ""], "the rejection removes the mark, or the mark is refused");
         fixture.staff.post(&fixture.hiring.decision(0, 1, "reopen"), &json!({ "reason": "again" })).expect(200);
     }
     assert_sound(&fixture.app);

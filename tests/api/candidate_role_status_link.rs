@@ -7,7 +7,7 @@ use crate::support::stored_signup::{insert_signup, new_status_link, status_link_
 
 crate::tests![
     a_new_link_opens_the_status_page_and_ends_the_old_link,
-    a_link_has_43_characters_and_the_file_stores_only_its_digest,
+    a_token_has_43_characters_and_the_file_stores_only_its_digest,
     activity_records_a_new_link_without_the_link,
     a_new_link_keeps_the_language_unless_another_is_given,
     a_language_that_is_not_a_language_tag_is_refused,
@@ -42,7 +42,7 @@ fn a_new_link_opens_the_status_page_and_ends_the_old_link() {
     assert_eq!(app.sql("SELECT count(*) FROM status_pages"), ["1"]);
 }
 
-fn a_link_has_43_characters_and_the_file_stores_only_its_digest() {
+fn a_token_has_43_characters_and_the_file_stores_only_its_digest() {
     let app = App::start();
     let hiring = app.hiring();
     let path = new_status_link(&app, &hiring, 0);

@@ -469,7 +469,7 @@ fn forbid(app: &App, change: &str, table: &str) {
     app.change(&format!("CREATE TRIGGER forbidden BEFORE {change} ON {table} {sql}"));
 }
 
-/// Returns the only activity row: its columns without id and detail, and the detail.
+/// Returns the only activity row: the columns that name the act and its subject, and the detail.
 fn only_activity(app: &App) -> (String, Value) {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["1"]);
     last_activity(app)
@@ -517,7 +517,7 @@ fn hire_record() -> Value {
     })
 }
 
-/// Returns the members that every payload about the first candidate has. The HR representative decides.
+/// Returns the members that every payload about the first candidate has, for a decision by the HR representative.
 fn payload(hiring: &Hiring, kind: &str) -> Value {
     let candidate = &hiring.candidates[0];
     let number = hiring.slug.trim_start_matches("acme-");
@@ -562,7 +562,7 @@ fn usage(app: &App, key: &str) -> Vec<Value> {
 }
 
 /// Returns every row of every table except those that the service writes on its own schedule: the usage log with its
-/// index, the run mark and the believed clock.
+/// index, the service's random mark, and the believed clock.
 fn everything_but_usage(app: &App) -> Vec<String> {
     let tables = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
                   AND name NOT LIKE 'api_key_usage%' AND name NOT IN ('service_marks', 'believed_clock') ORDER BY name";

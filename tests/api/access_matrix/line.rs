@@ -13,7 +13,7 @@ pub(crate) enum Kind {
     Admin,
     /// Read access to the organization: any member.
     Reads,
-    /// Managing the organization: any member except the role `member`.
+    /// Managing the organization: any member with an organization role other than `member`.
     Manages,
     /// Responsibility for personal data: owners and admins of the organization.
     Erases,
@@ -34,7 +34,7 @@ impl Kind {
         }
     }
 
-    /// Returns the organization roles that do not suffice for a route of the organization.
+    /// Returns the organization roles that do not suffice for a route of this kind.
     pub(crate) fn forbidden(self) -> &'static [&'static str] {
         match self {
             Self::Admin | Self::Reads | Self::Lists => &[],
@@ -99,27 +99,27 @@ pub(crate) struct Line {
     pub(crate) request: fn(&App, &Hiring) -> Request,
 }
 
-/// Returns a route for platform admins.
+/// Returns the line of a route for platform admins.
 pub(crate) fn admin(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
     Line { route_name, kind: Kind::Admin, request }
 }
 
-/// Returns a route for every member of the organization.
+/// Returns the line of a route for every member of the organization.
 pub(crate) fn reads(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
     Line { route_name, kind: Kind::Reads, request }
 }
 
-/// Returns a route for members who manage the organization.
+/// Returns the line of a route for members who manage the organization.
 pub(crate) fn manages(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
     Line { route_name, kind: Kind::Manages, request }
 }
 
-/// Returns a route for members who are responsible for the organization's personal data.
+/// Returns the line of a route for members who are responsible for the organization's personal data.
 pub(crate) fn erases(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
     Line { route_name, kind: Kind::Erases, request }
 }
 
-/// Returns a route that shows each caller only the items that the caller may see.
+/// Returns the line of a route that shows each caller only the items that the caller may see.
 pub(crate) fn lists(route_name: &'static str, request: fn(&App, &Hiring) -> Request) -> Line {
     Line { route_name, kind: Kind::Lists, request }
 }
