@@ -1,4 +1,5 @@
-//! `POST /api/v1/candidate-steps/{id}/move`: moves a candidate to any step of an application, forward or back.
+//! `POST /api/v1/candidate-steps/{id}/move`: moves a candidate to any other step of the application, forward or
+//! back.
 
 use serde_json::{Value, json};
 

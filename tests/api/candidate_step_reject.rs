@@ -398,7 +398,7 @@ fn role(app: &App, hiring: &Hiring) -> String {
     app.sql(&format!("SELECT status, hired FROM roles WHERE id = '{}'", hiring.role_id)).join("")
 }
 
-/// Returns whether the portal shows the role, in its list and on its own page.
+/// Returns whether the portal shows the role, both in the list and on the role's own page.
 fn on_portal(app: &App, hiring: &Hiring) -> bool {
     let listed = app.anonymous().get(&hiring.portal()).expect(200).json()["roles"].as_array().unwrap().len();
     let shown = app.anonymous().get(&format!("{}/roles/{}", hiring.portal(), hiring.role_id)).status;

@@ -14,8 +14,8 @@ crate::tests![
     a_reopening_is_not_delivered_to_the_hr_system,
     applications_of_closed_and_filled_roles_can_be_reopened,
     reopening_a_step_that_is_not_rejected_is_a_conflict,
-    reopening_an_imported_rejection_continues_at_its_step,
-    reopening_a_rejection_with_an_erased_activity_continues_at_its_step,
+    reopening_an_imported_rejection_restores_an_assumed_status,
+    reopening_a_rejection_with_an_erased_detail_restores_an_assumed_status,
     the_activity_of_a_reopening_holds_the_reopened_rejection,
     repeated_rejections_and_reopenings_restore_the_same_state,
     a_reopening_without_a_reason_of_1_to_10000_characters_is_refused,
@@ -184,7 +184,7 @@ fn reopening_a_step_that_is_not_rejected_is_a_conflict() {
     staff.post(&hiring.decision(0, 1, "reopen"), &reason()).refused(409, "conflict");
 }
 
-fn reopening_an_imported_rejection_continues_at_its_step() {
+fn reopening_an_imported_rejection_restores_an_assumed_status() {
     for (before, step, expected) in [
         (["validated", "rejected", "pending", "pending"], 1, ["validated", "in_progress", "pending", "pending"]),
         (["validated", "in_progress", "rejected", "pending"], 2, ["validated", "in_progress", "pending", "pending"]),
@@ -200,7 +200,7 @@ fn reopening_an_imported_rejection_continues_at_its_step() {
     }
 }
 
-fn reopening_a_rejection_with_an_erased_activity_continues_at_its_step() {
+fn reopening_a_rejection_with_an_erased_detail_restores_an_assumed_status() {
     let (app, hiring, staff) = start();
     staff.post_empty(&hiring.decision(0, 0, "reject")).expect(200);
     app.change(
@@ -290,7 +290,8 @@ fn application(app: &App, hiring: &Hiring, candidate: usize) -> String {
     app.sql(&format!("SELECT status FROM candidate_roles WHERE id = '{id}'")).join("")
 }
 
-/// Returns the rows of applications, steps, roles and counts, without the times of their last changes.
+/// Returns the rows of applications, steps, roles and counts, without the times of their last changes and without
+/// `at_since`.
 fn state(app: &App) -> Vec<String> {
     let applications = "SELECT id, status, at_role_step_id, hired_date, hire_notes FROM candidate_roles ORDER BY id";
     let queries = [

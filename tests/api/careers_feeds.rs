@@ -8,7 +8,7 @@ use crate::support::app::Options;
 use crate::support::{App, Hiring};
 
 crate::tests![
-    the_sitemap_lists_each_page_with_its_last_change,
+    the_sitemap_lists_the_portal_and_each_posting_with_its_last_change,
     the_atom_feed_has_an_entry_for_each_role,
     the_job_feed_has_the_format_that_job_boards_read,
     the_job_feed_has_salaries_only_if_the_portal_shows_them,
@@ -44,7 +44,7 @@ fn on_base_url() -> App {
     App::with(Options { base_url: Some("https://jobs.example.com".to_owned()), ..Options::default() })
 }
 
-fn the_sitemap_lists_each_page_with_its_last_change() {
+fn the_sitemap_lists_the_portal_and_each_posting_with_its_last_change() {
     let app = on_base_url();
     let hiring = app.hiring();
     let expected = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n\
@@ -246,7 +246,7 @@ fn hires_do_not_change_the_timestamps_in_feeds() {
     let before = feeds();
     let again = || {
         app.pass(60);
-        // The change invalidates the cached feeds, so that they are rendered again.
+        // The service notices this change within 200 ms or with its next commit, and then renders the feeds again.
         app.change("UPDATE organizations SET name = iif(name = 'Acme 1', 'Renamed Works', 'Acme 1')");
         feeds()
     };

@@ -8,7 +8,7 @@ use crate::support::{Answer, App};
 
 crate::tests![
     a_page_without_a_session_leads_to_the_sign_in_and_back,
-    a_form_without_a_session_gets_the_sign_in_page_with_its_fields,
+    a_form_without_a_session_gets_a_sign_in_page_with_the_fields_of_the_form,
     a_partial_request_without_a_session_gets_a_dialog,
     a_refused_part_is_explained_in_a_dialog,
     a_key_does_not_open_the_console,
@@ -18,7 +18,7 @@ crate::tests![
     every_route_is_rate_limited,
     other_organizations_and_their_records_are_answered_like_unknown_ones,
     a_disabled_user_is_signed_out,
-    each_form_admits_exactly_the_roles_with_the_right,
+    each_form_admits_exactly_the_roles_that_may_submit_it,
     a_demoted_user_can_no_longer_decide,
     pages_have_the_policy_of_the_console,
     the_script_and_the_style_are_cacheable_until_they_change,
@@ -43,7 +43,7 @@ fn a_page_without_a_session_leads_to_the_sign_in_and_back() {
     }
 }
 
-fn a_form_without_a_session_gets_the_sign_in_page_with_its_fields() {
+fn a_form_without_a_session_gets_a_sign_in_page_with_the_fields_of_the_form() {
     let app = App::start();
     let hiring = app.hiring();
     for route in staff_routes().into_iter().filter(|route| route.method == "POST") {
@@ -190,7 +190,7 @@ fn a_disabled_user_is_signed_out() {
     owner.submit("/app/sign-out", &[]).expect(401);
 }
 
-fn each_form_admits_exactly_the_roles_with_the_right() {
+fn each_form_admits_exactly_the_roles_that_may_submit_it() {
     let org_roles = ["owner", "admin", "moderator", "hr_representative", "member", "platform admin"];
     let forms =
         || staff_routes().into_iter().filter(|route| route.method == "POST" && route.path.contains("{orgSlug}"));

@@ -26,7 +26,7 @@ fn path(hiring: &Hiring) -> String {
     format!("/app/{}/roles/{}", hiring.slug, hiring.role_id)
 }
 
-/// Returns the part of a board that shows a step.
+/// Returns the column of a step on a board. The step `hired` stands for the column of hired candidates.
 fn column<'a>(page: &'a str, step: &str) -> &'a str {
     let start = page.find(&format!("aria-labelledby=\"h-{step}\"")).unwrap_or_else(|| panic!("no {step}: {page}"));
     page[start..].split("</section>").next().unwrap()
@@ -143,7 +143,7 @@ fn a_narrow_screen_shows_one_step() {
     owner.get(&format!("{}?step=a&step=b", path(&hiring))).expect(400);
 }
 
-fn the_board_of_a_role_without_candidates_names_the_next_step() {
+fn the_board_of_a_role_without_candidates_shows_what_to_do() {
     for (status, public, expected) in [
         ("open", true, "Share the public page"),
         ("open", false, "Make the role public"),

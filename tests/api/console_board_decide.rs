@@ -17,7 +17,7 @@ crate::tests![
     the_others_are_decided_on_if_one_is_refused,
     many_refusals_are_counted,
     an_advance_at_the_last_step_shows_what_to_do,
-    a_step_that_the_application_lacks_is_refused,
+    a_move_to_an_unknown_or_the_current_step_is_refused,
     a_form_without_candidates_shows_the_board_again,
     an_invalid_form_changes_nothing,
     at_most_500_candidates_are_decided_on,
@@ -25,7 +25,7 @@ crate::tests![
     a_plain_member_is_forbidden,
     steps_of_other_organizations_and_roles_are_unknown,
     the_forms_ask_for_the_step_and_for_the_reason,
-    the_menu_of_a_candidate_has_every_act,
+    the_menu_of_a_candidate_offers_the_decisions,
     the_menu_needs_a_candidate_of_the_role,
     the_same_person_can_undo_a_decision_for_ten_minutes,
     an_undo_of_several_decisions_restores_each,
@@ -217,7 +217,7 @@ fn an_advance_at_the_last_step_shows_what_to_do() {
     assert!(page.contains("Candidate 1 is at the last step, Offer. Hire or reject them"), "{page}");
 }
 
-fn a_step_that_the_application_lacks_is_refused() {
+fn a_move_to_an_unknown_or_the_current_step_is_refused() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");
@@ -350,7 +350,7 @@ fn the_forms_ask_for_the_step_and_for_the_reason() {
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "in_progress", "pending", "pending"]);
 }
 
-fn the_menu_of_a_candidate_has_every_act() {
+fn the_menu_of_a_candidate_offers_the_decisions() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

@@ -8,12 +8,12 @@ use crate::support::{Answer, App, Client, Hiring, crowd};
 
 crate::tests![
     the_page_shows_every_application_with_steps_forms_and_attachments,
-    a_later_signup_is_marked_as_possibly_somebody_else,
+    a_later_signup_is_marked_as_possibly_from_somebody_else,
     an_erased_candidate_has_only_activity,
     the_activity_is_paged,
     the_activity_of_the_organization_names_candidates_and_roles,
     the_list_is_searched_and_paged,
-    an_empty_list_names_the_next_step,
+    an_empty_list_shows_what_to_do,
     invalid_parameters_are_refused,
     the_page_is_in_the_users_language,
     hostile_text_of_candidates_is_shown_as_text,
@@ -56,14 +56,14 @@ fn the_page_shows_every_application_with_steps_forms_and_attachments() {
     for texts in [&answers[..], &steps, &forms, &[&seen], &[&links[0], &links[1]]] {
         assert_has(&page, texts);
     }
-    // Only the first panel has keys, and each key occurs once. The forms for later marks and for rejections share the
-    // keys 1 to 3, because only one of these forms is open at a time.
+    // Only the first of the panels has keys. Each key occurs once on the page, except 1 to 3: the forms for later marks
+    // and for rejections share these keys, because only one of these forms is open at a time.
     for key in ["e", "r", "h", "H", "E", "4", "9", "g c"] {
         assert_eq!(page.text().matches(&format!("data-key=\"{key}\"")).count(), 1, "{key}");
     }
 }
 
-fn a_later_signup_is_marked_as_possibly_somebody_else() {
+fn a_later_signup_is_marked_as_possibly_from_somebody_else() {
     let (app, hiring, recruiter) = start();
     sign_up(&app, &hiring);
     insert_signup(&app, &hiring, None, "candidate-1@people-1.example", "later");
@@ -147,7 +147,7 @@ fn the_list_is_searched_and_paged() {
     assert_eq!(sizes, [50, 50, 23]);
 }
 
-fn an_empty_list_names_the_next_step() {
+fn an_empty_list_shows_what_to_do() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["roles"][0]["candidates"] = json!([]));
     let recruiter = app.browser(&hiring, "owner");

@@ -19,7 +19,7 @@ crate::tests![
     an_invalid_form_changes_nothing_and_is_shown_again,
     the_page_shows_when_candidates_see_the_rejection,
     a_plain_member_may_not_close_out,
-    roles_batches_and_candidates_of_others_are_unknown,
+    roles_batches_and_candidates_of_other_organizations_are_unknown,
 ];
 
 fn path(hiring: &Hiring) -> String {
@@ -248,7 +248,7 @@ fn a_plain_member_may_not_close_out() {
     assert_eq!(statuses(&app), ["In Progress"; 3]);
 }
 
-fn roles_batches_and_candidates_of_others_are_unknown() {
+fn roles_batches_and_candidates_of_other_organizations_are_unknown() {
     let (app, hiring, recruiter) = closed();
     let other = app.hiring();
     close(&app, &other);

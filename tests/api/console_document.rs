@@ -21,7 +21,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, member)
 }
 
-/// Applies as the `nth` candidate with an attachment, and returns the path of its page in the console.
+/// Applies as the `nth` candidate, with an attachment, and returns the path of the attachment's page in the console.
 fn applied(app: &App, hiring: &Hiring, nth: usize, name: &str, media_type: MediaType, content: &[u8]) -> String {
     let path = apply_with(app, hiring, nth, name, media_type, content);
     app_path(hiring, &format!("documents/{}", path.rsplit('/').next().unwrap()))

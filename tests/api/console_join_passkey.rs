@@ -14,7 +14,7 @@ crate::tests![
     a_link_offers_no_passkey_to_a_user_with_a_factor,
     a_link_that_resets_factors_replaces_them_with_a_passkey,
     without_a_host_name_a_link_offers_no_passkey,
-    a_request_of_another_origin_type_or_size_is_refused,
+    a_request_of_another_origin_or_type_or_over_the_limit_is_refused,
 ];
 
 fn browser(app: &App, path: &str) -> (Client, serde_json::Value) {
@@ -111,7 +111,7 @@ fn without_a_host_name_a_link_offers_no_passkey() {
     app.anonymous().submit(&format!("{path}/passkey-options"), &[]).expect(409);
 }
 
-fn a_request_of_another_origin_type_or_size_is_refused() {
+fn a_request_of_another_origin_or_type_or_over_the_limit_is_refused() {
     let (app, hiring) = start(false);
     let path = sign_in_link(&app, &hiring.staff("owner"), LinkPurpose::Invitation);
     let long = format!("note={}", "a".repeat(4 << 20));

@@ -19,7 +19,7 @@ crate::tests![
     a_board_shows_hires_and_free_positions,
     the_first_application_brings_the_buttons_of_the_board,
     a_change_of_the_role_adds_a_notice_and_replaces_nothing,
-    ones_own_change_in_another_tab_is_shown_but_not_announced,
+    ones_own_change_elsewhere_is_shown_but_not_announced,
     a_candidates_page_gets_the_application_that_changed,
     a_page_of_older_activity_does_not_get_newer_activity,
     an_erasure_removes_the_data_from_the_candidates_page,
@@ -29,7 +29,7 @@ crate::tests![
     many_changes_come_in_several_answers,
     a_request_without_a_cursor_gets_one,
     an_unknown_cursor_is_refused_as_gone,
-    repeated_parameters_are_refused,
+    repeated_and_invalid_parameters_are_refused,
     asking_for_changes_does_not_extend_the_session,
     the_messages_are_in_the_language_of_the_user,
     hostile_names_in_changes_are_text,
@@ -48,7 +48,7 @@ fn board(hiring: &Hiring) -> String {
     app_path(hiring, &format!("roles/{}", hiring.role_id))
 }
 
-/// Returns the URL of the next changes, which a page and each answer with changes contain.
+/// Returns the URL of the next changes. A page contains this URL, and so does each answer with changes.
 #[track_caller]
 fn source(answer: &Answer) -> String {
     let text = answer.text();
@@ -80,7 +80,7 @@ fn news(answer: &Answer) -> Option<String> {
     Some(rest.split_once('<')?.0.to_owned())
 }
 
-/// Carries out a decision as this member of the organization.
+/// Carries out a decision as the organization's user with this role.
 fn decide(app: &App, hiring: &Hiring, org_role: &str, candidate: usize, decision: &str) {
     let step = if decision == "hire" { 3 } else { 1 };
     let path = hiring.decision(candidate, step, decision);
@@ -232,7 +232,7 @@ fn a_change_of_the_role_adds_a_notice_and_replaces_nothing() {
     }
 }
 
-fn ones_own_change_in_another_tab_is_shown_but_not_announced() {
+fn ones_own_change_elsewhere_is_shown_but_not_announced() {
     let (app, hiring, owner) = start();
     let first = open(&owner, &format!("{}/edit", board(&hiring)));
     let by_key = app.user_with_all(&hiring.staff("owner"));
@@ -424,7 +424,7 @@ fn an_unknown_cursor_is_refused_as_gone() {
     ask(&owner, &format!("{role}/edit/changes?after={own}")).expect(410);
 }
 
-fn repeated_parameters_are_refused() {
+fn repeated_and_invalid_parameters_are_refused() {
     let (_app, hiring, owner) = start();
     let role = board(&hiring);
     for path in [format!("{role}/changes"), format!("{role}/edit/changes")] {

@@ -1,4 +1,4 @@
-//! `/app/me`: the user's password, sessions and preferences.
+//! `/app/me`: the user's password, second factors, sessions and preferences.
 
 use crate::console_passkey;
 use crate::support::authenticator::{Authenticator, add_passkey};
