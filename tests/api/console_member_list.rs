@@ -1,4 +1,5 @@
-//! The list of `/app/{orgSlug}/members`: its order, its pages and its search.
+//! The list of `/app/{orgSlug}/members`: its order, its pages and its search. The test of disabled controls covers
+//! other pages too.
 
 use serde_json::json;
 
@@ -12,8 +13,8 @@ crate::tests![
     a_search_without_a_match_leads_back_to_everybody,
     an_act_returns_to_the_same_members,
     a_refused_act_shows_the_same_members,
-    an_unreadable_cursor_is_refused,
-    the_list_of_an_organization_without_members_names_the_next_step,
+    invalid_parameters_are_refused,
+    the_list_of_an_organization_without_members_shows_what_to_do,
     disabled_controls_show_who_may_use_them,
 ];
 
@@ -166,7 +167,7 @@ fn a_refused_act_shows_the_same_members() {
     assert_eq!(names(&page), ["The owner"]);
 }
 
-fn an_unreadable_cursor_is_refused() {
+fn invalid_parameters_are_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -176,7 +177,7 @@ fn an_unreadable_cursor_is_refused() {
     owner.get(&path(&hiring, "?cursor=YQpi")).expect(200);
 }
 
-fn the_list_of_an_organization_without_members_names_the_next_step() {
+fn the_list_of_an_organization_without_members_shows_what_to_do() {
     let app = App::start();
     let body = json!({ "name": "Empty", "slug": "empty" });
     app.admin().post("/api/admin/organizations", &body).expect(200);

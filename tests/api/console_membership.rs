@@ -10,7 +10,7 @@ crate::tests![
     an_invitation_that_is_sent_twice_makes_one_user_and_a_working_link,
     a_person_with_an_account_is_added_without_a_link,
     a_person_who_was_invited_elsewhere_gets_no_link_here,
-    an_invalid_invitation_has_an_error_next_to_its_field,
+    an_invalid_invitation_has_an_error_next_to_the_field,
     a_member_cannot_be_invited_again,
     only_owners_and_admins_administer_members,
     an_admin_cannot_act_on_an_owner,
@@ -116,7 +116,7 @@ fn a_person_who_was_invited_elsewhere_gets_no_link_here() {
     app.anonymous().get(&first).expect(200);
 }
 
-fn an_invalid_invitation_has_an_error_next_to_its_field() {
+fn an_invalid_invitation_has_an_error_next_to_the_field() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

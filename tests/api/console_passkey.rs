@@ -23,7 +23,7 @@ crate::tests![
     the_password_alone_does_not_sign_in_to_an_account_with_a_passkey,
     without_a_host_name_there_are_no_passkeys,
     a_sign_in_from_another_origin_is_forbidden,
-    a_sign_in_of_another_type_or_size_or_encoding_is_refused,
+    a_sign_in_of_another_type_or_encoding_or_over_the_limit_is_refused,
     a_name_is_shown_as_text,
 ];
 
@@ -152,7 +152,7 @@ fn an_answer_is_accepted_once_in_its_browser_within_5_minutes() {
     let (browser, options) = stranger(&app);
     app.pass(299);
     browser.submit("/sign-in/passkey", &key.get(&options).and(&[])).expect(303);
-    // The challenge of a confirmation does not sign in.
+    // An answer to the challenge of a confirmation is not accepted for a sign-in.
     let owner = app.browser_with_passkey(&key);
     let options = owner.submit("/app/confirm/passkey-options", &[]).expect(200).json();
     too_late(&owner, &options);
@@ -200,7 +200,7 @@ fn an_invalid_registration_is_refused() {
     key.origin.set("http://evil.example");
     owner.submit("/app/me/passkeys", &key.create(&options(&owner)).and(&[])).expect(400);
     key.origin.set(ORIGIN);
-    // The challenges of another user and of an assertion are refused.
+    // Answers to the challenges of another user and of an assertion are refused.
     owner.submit("/app/me/passkeys", &key.create(&options(&member)).and(&[])).expect(400);
     let mut assertion = owner.submit("/app/confirm/passkey-options", &[]).expect(200).json();
     assertion["rp"] = own["rp"].clone();
@@ -359,7 +359,7 @@ fn a_sign_in_from_another_origin_is_forbidden() {
     }
 }
 
-fn a_sign_in_of_another_type_or_size_or_encoding_is_refused() {
+fn a_sign_in_of_another_type_or_encoding_or_over_the_limit_is_refused() {
     let (app, _) = start(false);
     let long = format!("note={}", "a".repeat(4 << 20));
     for path in ["/sign-in/passkey-options", "/sign-in/passkey"] {

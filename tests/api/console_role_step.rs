@@ -31,7 +31,7 @@ fn names(app: &App, hiring: &Hiring) -> Vec<String> {
     app.sql(&format!("SELECT name FROM role_steps WHERE role_id = '{id}' AND step_order > 0 ORDER BY step_order"))
 }
 
-/// Returns the value of the hidden field with the id of the next step.
+/// Returns the value of the hidden field with the id for a new step.
 fn new_id(client: &Client, hiring: &Hiring) -> String {
     let page = client.get(&path(hiring, "")).expect(200).text();
     page.split_once(r#"name="id" value=""#).unwrap().1.split('"').next().unwrap().to_owned()

@@ -9,9 +9,9 @@ crate::tests![
     the_first_status_with_roles_is_shown,
     every_status_has_its_roles_and_its_count,
     the_list_of_a_status_without_roles_shows_a_message,
-    the_list_of_an_organization_without_roles_names_the_next_step,
+    the_list_of_an_organization_without_roles_shows_what_to_do,
     roles_are_paged,
-    only_managers_get_the_button_for_a_new_role,
+    plain_members_get_no_button_for_a_new_role,
     hostile_names_are_text,
     an_unknown_status_and_an_invalid_cursor_are_refused,
     the_list_is_in_the_users_language,
@@ -97,7 +97,7 @@ fn the_list_of_a_status_without_roles_shows_a_message() {
     assert!(page.text().contains("No role has been closed."), "{}", page.text());
 }
 
-fn the_list_of_an_organization_without_roles_names_the_next_step() {
+fn the_list_of_an_organization_without_roles_shows_what_to_do() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["roles"] = json!([]));
     let path = format!("/app/{}/roles", hiring.slug);
@@ -123,7 +123,7 @@ fn roles_are_paged() {
     assert_eq!(seen, ["Copy 4", "Copy 3", "Copy 2", "Copy 1", "Engineer"]);
 }
 
-fn only_managers_get_the_button_for_a_new_role() {
+fn plain_members_get_no_button_for_a_new_role() {
     let app = App::start();
     let hiring = app.hiring();
     let path = format!("/app/{}/roles", hiring.slug);

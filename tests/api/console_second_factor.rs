@@ -152,7 +152,7 @@ fn a_wrong_code_shows_the_same_secret_again_and_stores_nothing() {
         assert!(again.contains("This code is wrong"), "{again}");
     }
     assert_eq!(count(&app, "totp_secrets"), "0");
-    // The clock of a phone can differ by one step.
+    // The clock of a phone can differ by one time step.
     owner.submit(SET_UP, &[("form", &phone.form), ("code", &phone.shown_in(&app, 30))]).expect(200);
 }
 

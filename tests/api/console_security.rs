@@ -167,7 +167,7 @@ fn the_page_and_the_api_change_the_same_setting() {
     assert!(owner.get(&path(&hiring)).expect(200).text().contains("All members must have a second factor."));
     owner.submit(&path(&hiring), &[(FIELD, "false")]).expect(303);
     assert_eq!(app.admin().get(&api).expect(200).json()["data"][FIELD], false);
-    let [by_api, by_page] = &changes(&app)[..] else { panic!("two changes are recorded") };
+    let [by_api, by_page] = &changes(&app)[..] else { panic!("expected two changes") };
     assert_eq!((&by_api["before"], &by_api["after"]), (&by_page["after"], &by_page["before"]));
 }
 

@@ -1,4 +1,5 @@
-//! Forms that wait for a confirmation while their session ends: after the sign-in, the act is carried out.
+//! Forms and pages that wait for a confirmation while their session ends: after the sign-in, the person can send the
+//! form, or the page is opened.
 
 use crate::console_passkey::{cookie, start as start_with_passkeys, stranger};
 use crate::support::authenticator::{Authenticator, add_passkey};

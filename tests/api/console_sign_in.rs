@@ -13,16 +13,16 @@ crate::tests![
     a_wrong_password_shows_the_form_with_the_address,
     a_sign_in_waits_after_too_many_failures,
     a_sign_in_from_another_origin_is_forbidden,
-    a_sign_in_of_another_type_or_size_is_refused,
+    a_sign_in_of_another_type_or_over_the_limit_is_refused,
     a_repeated_field_is_refused,
     a_form_is_carried_through_the_sign_in,
     a_link_signs_in_once_with_a_new_password,
     concurrent_uses_of_a_link_set_one_password,
     a_refused_password_shows_the_form_of_the_link_with_an_error,
-    an_unknown_used_or_expired_link_is_gone,
+    unknown_and_expired_links_and_those_of_disabled_users_are_gone,
     a_link_of_the_demo_asks_for_no_password,
     a_join_from_another_origin_is_forbidden,
-    a_join_of_another_type_or_size_is_refused,
+    a_join_of_another_type_or_over_the_limit_is_refused,
     a_new_link_replaces_the_earlier_one,
     other_sessions_end_when_their_user_changes_the_password,
 ];
@@ -124,7 +124,7 @@ fn a_sign_in_from_another_origin_is_forbidden() {
     }
 }
 
-fn a_sign_in_of_another_type_or_size_is_refused() {
+fn a_sign_in_of_another_type_or_over_the_limit_is_refused() {
     let app = App::start();
     assert_refuses_other_bodies(&app, "/sign-in");
 }
@@ -158,7 +158,7 @@ fn a_form_is_carried_through_the_sign_in() {
     // A target elsewhere is dropped.
     let fields = [("email", &*email), ("password", PASSWORD), ("to", "https://evil.example/"), ("sent.language", "de")];
     assert_eq!(browser(&app).submit("/sign-in", &fields).expect(303).header("location"), Some("/app"));
-    // A wrong password does not lose the form.
+    // The form survives a wrong password.
     let fields = [("email", &*email), ("password", "wrong"), ("to", "/app/me/preferences"), ("sent.language", "de")];
     let page = browser(&app).submit("/sign-in", &fields).expect(401).text();
     assert!(page.contains(r#"name="sent.language" value="de""#), "{page}");
@@ -221,7 +221,7 @@ fn a_refused_password_shows_the_form_of_the_link_with_an_error() {
     browser(&app).submit(&path, &[("password", "12 character")]).expect(303);
 }
 
-fn an_unknown_used_or_expired_link_is_gone() {
+fn unknown_and_expired_links_and_those_of_disabled_users_are_gone() {
     let app = App::start();
     let hiring = app.hiring();
     let unknown = format!("/join/{}", "A".repeat(43));
@@ -258,7 +258,7 @@ fn a_join_from_another_origin_is_forbidden() {
     browser(&app).submit(&path, &[]).expect(303);
 }
 
-fn a_join_of_another_type_or_size_is_refused() {
+fn a_join_of_another_type_or_over_the_limit_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     assert_refuses_other_bodies(&app, &sign_in_link(&app, &hiring.staff("owner"), LinkPurpose::Reset));

@@ -25,7 +25,7 @@ crate::tests![
     the_page_and_the_form_that_the_person_wanted_survive_both_steps,
     a_user_without_an_app_is_asked_for_another_recovery_code,
     a_code_from_another_origin_is_forbidden,
-    a_code_of_another_type_or_size_is_refused,
+    a_code_of_another_type_or_over_the_limit_is_refused,
     the_page_of_the_code_can_be_reloaded,
     the_api_requires_the_code_of_an_account_with_a_factor,
     the_api_ignores_the_code_of_an_account_without_a_factor,
@@ -260,7 +260,7 @@ fn a_code_from_another_origin_is_forbidden() {
     browser.submit(CODE, &[("code", &all.shown())]).expect(303);
 }
 
-fn a_code_of_another_type_or_size_is_refused() {
+fn a_code_of_another_type_or_over_the_limit_is_refused() {
     let all = start();
     let begun = all.begin();
     begun.post(CODE, &json!({ "code": all.shown() })).expect(415);

@@ -1,4 +1,4 @@
-//! `POST /api/v1/roles/{id}/decisions`: the limits and the errors of requests, dry runs and repeated requests.
+//! `POST /api/v1/roles/{id}/decisions`: dry runs, repeated requests, and the limits and errors of requests.
 
 use serde_json::{Value, json};
 

@@ -18,7 +18,7 @@ crate::tests![
     the_stored_response_about_an_erased_candidate_is_gone,
 ];
 
-/// Returns the path of the undo of a batch that was already undone.
+/// Makes a batch and undoes it. Returns the path of the undo.
 pub(crate) fn path_of_undone(app: &App, hiring: &Hiring) -> String {
     let owner = app.user(&hiring.staff("owner"));
     let body = json!({ "action": "reject", "candidateRoleIds": [hiring.candidates[0].application_id] });

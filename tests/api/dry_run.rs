@@ -19,8 +19,8 @@ crate::tests![
 
 const DECISIONS: [(&str, usize); 5] = [("reject", 1), ("hire", 2), ("validate", 1), ("move", 3), ("reopen", 1)];
 
-/// Starts a service with an organization that has one position. The first candidate is at the second step, and the
-/// third was rejected there.
+/// Starts a service with an organization whose role has one position. The first candidate is at the second step, and
+/// the third was rejected there.
 fn start() -> (App, Hiring, Client) {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
@@ -76,8 +76,7 @@ fn a_dry_run_is_refused_like_the_decision() {
         dry_run(&narrow, &hiring, mine, step).refused(403, "insufficient_scope");
         dry_run(&staff, &other, mine, step).refused(404, "not_found");
         dry_run(&member, &hiring, mine, step).refused(403, "forbidden");
-        // These requests reject a candidate again, hire, validate and move a rejected candidate, and reopen a step that
-        // is not rejected.
+        // These requests decide again on a rejected candidate, or reopen a step that is not rejected.
         let (candidate, step) = if decision == "reopen" { (2, 0) } else { (2, 1) };
         dry_run(&staff, &hiring, candidate, step).refused(409, "conflict");
     }

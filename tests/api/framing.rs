@@ -28,7 +28,7 @@ fn open(app: &App) -> TcpStream {
     stream
 }
 
-/// Reads the next answer on a connection and returns its head in lower case and its body.
+/// Reads the next answer on a connection. Returns the answer's head, in lower case, and its body.
 fn answer(stream: &mut TcpStream) -> (String, String) {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {

@@ -134,7 +134,7 @@ const SPELLED: [&str; 32] = [
 pub(crate) struct ScriptedNetwork {
     /// The addresses of a name, one answer per look-up. The last answer repeats.
     names: Mutex<HashMap<&'static str, VecDeque<Vec<IpAddr>>>>,
-    /// The real target of a connection to each address. A connection without a target hangs.
+    /// The real targets of connections to these addresses. With `None`, the connection hangs.
     targets: Mutex<HashMap<IpAddr, Option<SocketAddr>>>,
     looked_up: Mutex<Vec<String>>,
     connected: Mutex<Vec<SocketAddr>>,
