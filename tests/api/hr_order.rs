@@ -115,7 +115,7 @@ fn each_organization_has_one_attempt_at_a_time() {
     }
     integrate(&app, &other.organization_id, &receiver.url("/"), true);
     hire(&app, &other, 0);
-    // The other organization's delivery arrives while the first organization's third delivery is held.
+    // The other organization's delivery arrives while the first organization's third delivery is unanswered.
     receiver.wait_for(4);
     receiver.release(2);
 }

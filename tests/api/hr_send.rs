@@ -80,7 +80,7 @@ pub(crate) fn hire_for(app: &App, url: &str) -> String {
     hire(app, &hiring, 0)
 }
 
-/// Asserts that the only attempt so far failed with this status and error, and that a retry follows.
+/// Asserts that the last attempt failed with this status and error, and that a retry follows.
 #[track_caller]
 pub(crate) fn assert_failed(name: &str, delivery: &Value, status: Option<u16>, error: &str) {
     let attempt = &delivery["lastAttempt"];

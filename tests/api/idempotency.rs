@@ -461,7 +461,7 @@ fn a_failed_transaction_stores_no_response() {
         app.change("DROP TRIGGER forbidden");
         assert_eq!((stored(), actions(&app).len()), ("0".to_owned(), 0), "{table}");
     }
-    // Another process holds the write lock.
+    // Another connection holds the write lock.
     let other = rusqlite::Connection::open(&app.path).unwrap();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
     repeated.post_empty(&hiring.hire(0)).refused(503, "unavailable");

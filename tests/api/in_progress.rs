@@ -1,4 +1,4 @@
-//! `GET /api/v1/roles/{id}/in-progress`: the candidates of a role whose applications are in progress.
+//! `GET /api/v1/roles/{id}/in-progress`: the candidates whose applications to a role are in progress.
 
 use serde_json::{Value, json};
 

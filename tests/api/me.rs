@@ -8,7 +8,7 @@ use crate::support::{Answer, App, fill_path};
 
 crate::tests![
     a_key_gets_its_user_its_id_and_its_scopes,
-    a_session_gets_its_user_without_key_and_scopes,
+    a_session_gets_its_user_without_a_key_or_scopes,
     the_role_is_the_platform_role,
     a_head_request_returns_the_fields_of_a_get,
     query_parameters_and_bodies_are_ignored,
@@ -43,7 +43,7 @@ fn a_key_gets_its_user_its_id_and_its_scopes() {
     assert_eq!(answer.header("set-cookie"), None);
 }
 
-fn a_session_gets_its_user_without_key_and_scopes() {
+fn a_session_gets_its_user_without_a_key_or_scopes() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("member"), PASSWORD);

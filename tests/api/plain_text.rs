@@ -13,7 +13,7 @@ crate::tests![
     a_stored_address_that_is_now_invalid_still_works,
     notes_accept_line_breaks_but_no_other_control_characters,
     json_nested_deeper_than_32_is_refused,
-    an_activity_with_deeper_json_is_shown_without_its_detail,
+    an_activity_row_with_json_nested_too_deeply_is_shown_without_its_detail,
 ];
 
 /// Returns the only field that the refusal names, and its reason.
@@ -179,9 +179,9 @@ fn json_nested_deeper_than_32_is_refused() {
     owner.get(&format!("{role}/activity")).expect(200);
 }
 
-/// A stored description can be nested so deeply that the activity of its change exceeds the depth that readers
-/// accept.
-fn an_activity_with_deeper_json_is_shown_without_its_detail() {
+/// A stored description can be nested so deeply that the activity row of its change exceeds the depth that the JSON
+/// parser accepts.
+fn an_activity_row_with_json_nested_too_deeply_is_shown_without_its_detail() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));

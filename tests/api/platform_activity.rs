@@ -232,7 +232,7 @@ fn the_list_is_paged_and_filtered_by_action() {
     assert_eq!(app.admin().get(&format!("{ACTIVITY}?action=user.created")).expect(200).json()["data"], json!([]));
     let wrong = app.admin().get(&format!("{ACTIVITY}?action=none&limit=x")).refused(400, "validation_error");
     assert_eq!(wrong.fields(), ["action", "limit"]);
-    // A row of an organization cannot be a cursor in this list.
+    // A cursor in an organization's activity is not valid in this list.
     let hiring = app.hiring();
     app.admin().post_empty(&hiring.reject(0)).expect(200);
     app.admin().post_empty(&hiring.reject(1)).expect(200);

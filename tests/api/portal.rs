@@ -18,8 +18,8 @@ crate::tests![
     only_public_open_roles_are_listed,
     roles_are_listed_newest_first,
     the_roles_of_another_organization_are_not_listed,
-    a_portal_without_roles_is_an_empty_list,
-    a_slug_matches_ignoring_case_and_outer_spaces_and_is_shown_as_given,
+    a_portal_without_roles_has_an_empty_list,
+    a_slug_matches_ignoring_case_and_outer_spaces_and_is_shown_in_its_original_case,
     unknown_and_disabled_portals_are_the_same_404,
     an_invalid_slug_is_the_same_404,
     the_etag_is_strong_and_stable,
@@ -240,7 +240,7 @@ fn the_roles_of_another_organization_are_not_listed() {
     assert_eq!(answer["org"]["name"], "Acme 2");
 }
 
-fn a_portal_without_roles_is_an_empty_list() {
+fn a_portal_without_roles_has_an_empty_list() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["roles"] = json!([]));
     let answer = app.anonymous().get(&hiring.portal()).expect(200).json();
@@ -248,7 +248,7 @@ fn a_portal_without_roles_is_an_empty_list() {
     assert_eq!(answer["org"]["slug"], "acme-1");
 }
 
-fn a_slug_matches_ignoring_case_and_outer_spaces_and_is_shown_as_given() {
+fn a_slug_matches_ignoring_case_and_outer_spaces_and_is_shown_in_its_original_case() {
     let app = App::start();
     app.hiring_with(|document| document["organizations"][0]["slug"] = json!("  Acme-X9 "));
     for slug in ["acme-x9", "Acme-X9", "ACME-X9", "%20acme-x9%09", "acme%2Dx9"] {

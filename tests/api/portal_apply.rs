@@ -95,7 +95,7 @@ fn a_token_has_enough_randomness() {
     let path = signup_path(&app, &hiring);
     let token = path.strip_prefix("/signup/").unwrap();
     assert!(token.bytes().all(|byte| b"0123456789abcdefghjkmnpqrstvwxyz".contains(&byte)), "{token}");
-    // Each character encodes five bits, so 33 characters exceed the promised 128 bits.
+    // The token has 160 random bits: 26 characters encode the first 16 bytes, and 7 characters the last 4.
     assert_eq!(token.len(), 33);
 }
 

@@ -1,4 +1,4 @@
-//! Races between admin requests: either one of them wins or all take effect.
+//! Races between admin requests: one sequential order explains all the answers, and the file agrees with it.
 
 use serde_json::{Value, json};
 
@@ -71,8 +71,7 @@ fn concurrent_changes_give_a_slug_to_one_organization() {
     assert_sound(&app);
 }
 
-/// Each request changes a different field, and no change is lost. The activity of each change starts from the state
-/// that the previous change left.
+/// Each request changes a different field, and no change is lost.
 fn concurrent_changes_of_an_organization_all_take_effect() {
     let app = App::start();
     let path = format!("{ORGANIZATIONS}/{}", organization(&app, "acme"));

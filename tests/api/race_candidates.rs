@@ -22,10 +22,10 @@ crate::tests![
 
 const ROUNDS: usize = rounds(30, 100);
 
-/// The number of applications in one imported organization: the maximum number of rounds of a duel.
+/// The number of applications that a duel can need: one for each round.
 const APPLICATIONS: usize = DUEL_ROUNDS_MAX;
 
-/// An organization with many applications, all in progress, and the key of its owner.
+/// An organization whose applications are all in progress, and the key of its owner.
 struct RaceOrganization {
     hiring: Hiring,
     key: String,

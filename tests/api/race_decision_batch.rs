@@ -75,7 +75,7 @@ fn a_concurrent_batch_and_validation_happen_in_sequence() {
     });
 }
 
-/// Decides on a batch, and returns the request that undoes it.
+/// Makes a decision batch, and returns the request that undoes it.
 fn undo_of(app: &App, organization: &RaceOrganization, role: usize) -> Lane {
     let batch = batch(organization, role).send(&app.anonymous()).expect(200).json();
     let id = batch["batchId"].as_str().unwrap();

@@ -21,7 +21,7 @@ crate::tests![
     a_concurrent_reopening_and_hire_happen_in_sequence,
 ];
 
-/// Every application with an activity: its status, its steps and its recorded actions.
+/// Every application with activity: its status, the statuses of its steps, and its recorded actions.
 const APPLICATIONS: &str = "SELECT a.id, a.status,
      (SELECT group_concat(s.status ORDER BY s.step_order) FROM candidate_role_steps s WHERE s.candidate_role_id = a.id),
      (SELECT group_concat(v.action ORDER BY v.number) FROM activities v WHERE v.candidate_role_id = a.id) AS actions

@@ -1,5 +1,5 @@
-//! Races of erasures, holds, exports and decisions: one sequential order explains all the answers, no data of erased
-//! candidates is left, and the file agrees with it.
+//! Races of erasures, holds, exports and decisions: one sequential order explains all the answers, the file agrees with
+//! it, and no personal data of erased candidates is left.
 
 use std::cell::RefCell;
 
@@ -82,8 +82,7 @@ fn role(organization: &str) -> Value {
     })
 }
 
-/// Returns the organization for a round and the candidate to use in it. Each organization is used for `ROUNDS`
-/// rounds.
+/// Returns the organization and the candidate to use in a round. Each organization is used for `ROUNDS` rounds.
 fn organization_for_round<'a>(
     app: &App,
     organizations: &'a mut Vec<RaceOrganization>,

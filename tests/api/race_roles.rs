@@ -36,7 +36,7 @@ const ROUNDS: usize = rounds(12, 25);
 /// The number of roles in one imported organization.
 const ROLES: usize = rounds(50, 200);
 
-/// An organization with many identical roles, one for each round.
+/// An organization with many identical roles. Each round uses a different role.
 struct RaceOrganization {
     hiring: Hiring,
     key: String,

@@ -15,7 +15,7 @@ use super::support::{Answer, App, Hiring};
 crate::tests![
     a_hundred_signups_while_their_role_closes_are_confirmed_or_refused,
     a_form_sent_twenty_times_concurrently_makes_one_application,
-    twenty_concurrent_forms_of_one_address_make_one_application,
+    twenty_concurrent_forms_with_one_address_make_one_application,
     concurrent_signups_to_eight_roles_make_one_candidate,
     a_signup_during_an_addition_by_staff_makes_one_application,
 ];
@@ -72,7 +72,7 @@ fn a_hundred_signups_while_their_role_closes_are_confirmed_or_refused() {
             return;
         }
     }
-    panic!("{before} signups came before the role was closed, and {after} after it");
+    panic!("{before} signups came before the closing of the role, and {after} after it");
 }
 
 /// Asserts that each candidate was confirmed and is in the file, or was refused and is not.
@@ -112,7 +112,7 @@ fn a_form_sent_twenty_times_concurrently_makes_one_application() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn twenty_concurrent_forms_of_one_address_make_one_application() {
+fn twenty_concurrent_forms_with_one_address_make_one_application() {
     let app = start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);

@@ -194,7 +194,7 @@ fn the_bucket_refills_evenly() {
         app.pass(seconds);
         assert_eq!(passing(&client, 8), back, "{seconds}");
     }
-    // The reported remainder while the bucket refills: two requests are taken, and one is regained.
+    // The reported remainder includes the refill: two requests are taken, and one is regained.
     app.pass(60);
     assert_eq!(passing(&client, 2), 2);
     app.pass(10);

@@ -1,4 +1,5 @@
-//! `GET /api/v1/roles/{id}/report`: the funnel of a role, the time to hire, and who ended the other applications.
+//! `GET /api/v1/roles/{id}/report`: the funnel of a role, the time to hire, and who ended the applications
+//! that led to no hire.
 
 use serde_json::{Value, json};
 
@@ -27,7 +28,7 @@ fn report(client: &Client, hiring: &Hiring) -> Value {
     client.get(&format!("/api/v1/roles/{}/report", hiring.role_id)).expect(200).json()["data"].take()
 }
 
-/// Returns, for each step, the numbers reached, inProgress, validated, rejected and skipped.
+/// Returns, for each step, the counts `reached`, `inProgress`, `validated`, `rejected` and `skipped`.
 fn funnel(report: &Value) -> Vec<[i64; 5]> {
     let steps = report["funnel"].as_array().unwrap().iter();
     let names = ["reached", "inProgress", "validated", "rejected", "skipped"];
