@@ -74,7 +74,7 @@ impl Clock {
         }
     }
 
-    /// Advances the wall clock and the monotonic clock until this time, and waits for the retention run.
+    /// Advances the wall clock to this time and the monotonic clock by as much, and waits for the retention run.
     fn pass_until(&self, time: &str) {
         let then = Timestamp::parse(time, Rounding::Down).unwrap();
         let seconds = then.since(self.now()).as_secs();

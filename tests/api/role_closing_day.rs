@@ -221,7 +221,7 @@ fn only_open_roles_are_closed() {
     wait_for_run(&app);
     let statuses = "SELECT status FROM roles WHERE organization_id = 'org_1' ORDER BY id";
     assert_eq!(app.sql(statuses), ["filled", "closed", "draft", "open"]);
-    // A hire that is reversed opens the role again, and the job closes it.
+    // The reversal of the hire opens the role again, and the job closes it.
     client.post_empty(&hiring.reject(0)).expect(200);
     app.pass(10);
     wait_until(&app, &status_of(&hiring.role_id), "closed");

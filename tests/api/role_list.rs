@@ -37,7 +37,8 @@ fn walk(client: &Client, hiring: &Hiring, query: &str) -> (Vec<String>, usize) {
     }
 }
 
-/// Creates an organization with these roles, oldest first. Roles with the same creation time are ordered by id.
+/// Creates an organization with these roles. If there are at most 120, the oldest comes first. Roles with the same
+/// creation time are ordered by id.
 fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     app.hiring_with(|document| {
         document["organizations"][0]["roles"] = roles

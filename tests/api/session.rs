@@ -165,7 +165,7 @@ fn each_cookie_has_256_new_random_bits() {
         (0..8).map(|_| cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200))).collect();
     assert_eq!(cookies.len(), 8);
     for value in cookies {
-        // The value has two halves of 128 bits. Each half is 26 characters of five bits.
+        // The value has two halves of 128 bits. Each half is encoded in 26 characters of five bits.
         assert_eq!(value.len(), 52, "{value}");
         assert!(value.bytes().all(|byte| b"0123456789abcdefghjkmnpqrstvwxyz".contains(&byte)), "{value}");
     }
@@ -282,7 +282,7 @@ fn signing_in_ignores_other_credentials() {
     app.key("rpk_wrong").post(SIGN_IN, &body).expect(200);
     app.admin().post(SIGN_IN, &body).expect(200);
     let first = session(&app, &hiring);
-    // Signing in again starts a second session and leaves the first.
+    // Signing in again starts a second session and does not end the first.
     let second = first.post(SIGN_IN, &body).expect(200);
     assert_eq!(second.json()["auth"]["type"], "session");
     first.get("/api/v1/me").expect(200);
@@ -827,7 +827,7 @@ fn a_success_does_not_renew_the_wait_of_a_client_address() {
         for _ in 0..3 {
             attempt_sign_in(&app, &email, PASSWORD).expect(200);
         }
-        // The failures of the address are still counted, so the next failure doubles the wait.
+        // The failures of the client address are still counted, so the next failure doubles the wait.
         fail(&app, &nobody(50 + number), 1);
     }
     assert_eq!(wait(&app, &email, PASSWORD), 16);

@@ -100,7 +100,7 @@ fn ipv6_networks_of_one_subscriber_share_their_limits() {
     assert_eq!(guesses_from(0..80, 0), 10);
     assert_eq!(guesses_from(1..40, 8), 10);
     try_from(&from(&app, "2001:db8:1::1"), &owner, PASSWORD).expect(200);
-    // Across many accounts, the /56 is allowed twice the fifty failures of an address.
+    // Across many accounts, a /56 is allowed twice the fifty failures of an address.
     let failed = (0..200)
         .filter(|number| guesses(&app, &format!("2001:db8:2:{number:x}::1"), &format!("{number}@example.org"), 1) == 1);
     assert_eq!(failed.count(), 100);

@@ -204,7 +204,7 @@ fn a_link_ends_when_its_role_is_filled() {
     assert!(text.contains("<h1>Engineer no longer accepts applications</h1>"), "{text}");
     assert!(text.contains(&format!("href=\"/careers/{}?lang=en\"", hiring.slug)) && !text.contains("<form"), "{text}");
     assert!(!text.contains("Your application was not sent"), "{text}");
-    // The role gets a new link when it opens again, and the old link stays expired.
+    // When the role opens again, it needs a new link. The old link still opens no form.
     owner.post_empty(&hiring.reject(0)).expect(200);
     let text = page(app.anonymous().get(&path), 410);
     assert!(text.contains("<h1>This link has expired</h1>"), "{text}");

@@ -86,7 +86,7 @@ fn a_later_signup_does_not_change_the_candidate_or_the_application() {
     assert_eq!(state(&app), before);
     let role = &hiring.role_id;
     assert_eq!(later_signups(&app), [0, 1, 2].map(|number| format!("Mallory {number}|{role}|1")));
-    // An activity records each later signup for staff.
+    // An activity row records each later signup for staff.
     let again =
         "SELECT role_id, candidate_role_id = (SELECT id FROM candidate_roles ORDER BY rowid DESC LIMIT 1), user_id
                  FROM activities WHERE action = 'candidate_role.signed_up_again'";
@@ -121,7 +121,7 @@ fn a_later_signup_does_not_change_an_ended_application() {
     assert_eq!(later_signups(&app).len(), 3);
 }
 
-/// Returns an answer without its token and request id.
+/// Returns an answer without its token, request id and date.
 fn shape(answer: &Answer, token: &str) -> String {
     let fields = answer.headers.iter().filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()));
     let fields: Vec<String> = fields.map(|(name, value)| format!("{name}: {value}")).collect();

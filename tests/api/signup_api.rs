@@ -39,7 +39,7 @@ fn with(name: &str, value: Value) -> Value {
     body
 }
 
-/// Returns a form with these fields. The API accepts forms as well as JSON.
+/// Returns a form with the required fields and these fields. The API accepts forms as well as JSON.
 fn form(path: &str, fields: &[(&str, &str)]) -> Form {
     let form = Form::from_page("<input name=\"form\" value=\"\">", path).without("form");
     fields.iter().fold(form, |form, (name, value)| form.with_another(name, value))

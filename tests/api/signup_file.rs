@@ -18,7 +18,7 @@ crate::tests![
 
 const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n";
 
-/// Returns each attachment: its file name, media type, and whether a signup has claimed it.
+/// Returns each attachment: its file name, its media type, and whether a signup has claimed it.
 fn attachments(app: &App) -> Vec<String> {
     app.sql("SELECT file_name, media_type, signup_id IS NOT NULL FROM documents ORDER BY number")
 }

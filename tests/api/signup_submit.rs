@@ -248,7 +248,7 @@ fn a_form_of_another_link_is_refused() {
     let text = moved.send(&app).expect(400).text();
     assert!(text.contains("The form was open for too long."), "{text}");
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
-    // The form on the page in the answer is valid for that link.
+    // The form on the page in the answer is valid for the other link.
     app.pass(3);
     status_path(&Form::from_page(&text, &moved.path).send(&app));
     assert_eq!(app.sql("SELECT role_id FROM signups"), std::slice::from_ref(&other.role_id));

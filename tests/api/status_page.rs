@@ -1,4 +1,4 @@
-//! `GET /status/{token}`: the status page, where candidates see their application.
+//! `GET /status/{token}`: the status page, where a candidate sees one application.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! `GET /status/{token}`: the time at which candidates see a decision. Until that time, the page stays the same byte
+//! `GET /status/{token}`: the time at which candidates see a decision. Until that time, the page stays the same, byte
 //! for byte.
 
 use serde_json::json;
@@ -49,7 +49,7 @@ impl Fixture {
         self.app.anonymous().get(&self.path).expect(200).text()
     }
 
-    /// Returns the download without the time of its export.
+    /// Returns the download without the time of the export.
     fn data(&self) -> serde_json::Value {
         let mut data = self.app.anonymous().get(&format!("{}/data", self.path)).expect(200).json();
         data["exportedAt"].take();
@@ -65,8 +65,8 @@ impl Fixture {
         self.app.change(&format!("UPDATE organizations SET decision_visible_after_hours = {hours}"));
     }
 
-    /// Asserts that the page stays the same until the latest decision is this many hours old, and that it then
-    /// changes.
+    /// Asserts that the page and its download stay the same until the latest decision is this many hours old, and that
+    /// they then change.
     #[track_caller]
     fn shows_after(&self, before: &(String, serde_json::Value), hours: u64, heading: &str) {
         assert_eq!((self.page(), self.data()), *before);

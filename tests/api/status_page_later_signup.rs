@@ -51,7 +51,7 @@ impl Fixture {
         Self { app, hiring, owner }
     }
 
-    /// Applies through the form with this address. Returns the path of the status page.
+    /// Sends the form with this name and address. Returns the path of the status page.
     fn apply(&self, role: &str, name: &str, email: &str) -> String {
         self.app.pass(60);
         let path = if role.is_empty() {
@@ -189,7 +189,7 @@ fn a_deletion_removes_the_name_but_leaves_another_persons_application() {
         ["Mallory|Ada@example.org|Withdrawn|-|null", "Mallory|Ada@example.org|In Progress|Mallory|null"]
     );
     assert_eq!(fixture.page(&stranger), shown);
-    // A candidate whom staff have renamed stays renamed.
+    // A candidate whom staff have renamed keeps the new name.
     let fixture = Fixture::new();
     let real = fixture.apply("", "Ada", ADA);
     fixture.apply("role_more", "Mallory", ADA);
@@ -338,7 +338,7 @@ fn copy(fixture: &Fixture) -> Vec<u8> {
     copy
 }
 
-/// Starts the service on another copy of its file.
+/// Restarts the service on this copy of its file.
 fn start_on(fixture: &Fixture, copy: &[u8]) {
     fixture.app.stop();
     for end in ["-wal", "-shm"] {
@@ -460,7 +460,7 @@ fn a_repeated_form_does_not_recreate_a_deleted_signup() {
     assert_eq!(form.send(&fixture.app).expect(303).header("location"), Some(path.as_str()));
     fixture.app.anonymous().get(&path).expect(404);
     assert_eq!(fixture.app.sql("SELECT count(*) FROM signups"), ["0"]);
-    // The spent link is stored for as long as its form is valid.
+    // The next deletion removes the spent link, because the link's form is no longer valid.
     fixture.app.pass(25 * 3_600);
     let other = fixture.apply("", "Other", "other@example.org");
     fixture.delete(&other);

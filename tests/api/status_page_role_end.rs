@@ -201,7 +201,7 @@ fn a_fill_by_a_change_of_positions_is_shown_after_the_delay() {
     fixture.shows(2, RUNNING);
     fixture.app.pass(1);
     fixture.shows(2, FILLED);
-    // A change of the posting does not restart the delay.
+    // A change of the location does not restart the delay.
     fixture.owner.patch(&fixture.hiring.role(), &json!({ "location": "Kiel" })).expect(200);
     fixture.shows(2, FILLED);
 }
