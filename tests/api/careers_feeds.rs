@@ -1,6 +1,8 @@
 //! The machine-readable lists of a portal: `/careers/{orgSlug}/sitemap.xml`, `feed.atom` and `jobs.xml`, and
 //! `/robots.txt`.
 
+use std::cell::Cell;
+
 use serde_json::json;
 
 use crate::portal::{add_role, change_role, change_theme};
@@ -244,10 +246,13 @@ fn hires_do_not_change_the_timestamps_in_feeds() {
     let feeds = || FEEDS.map(|(name, _)| feed(&app, &hiring, name).replace("Renamed Works", "Acme 1"));
     let role = format!("/api/v1/roles/{}", hiring.role_id);
     let before = feeds();
+    let name = Cell::new("Acme 1");
     let again = || {
         app.pass(60);
-        // The service notices this change within 200 ms or with its next commit, and then renders the feeds again.
-        app.change("UPDATE organizations SET name = iif(name = 'Acme 1', 'Renamed Works', 'Acme 1')");
+        // The service notices this change within 200 ms or with its next commit, and then renders all feeds again.
+        name.set(if name.get() == "Acme 1" { "Renamed Works" } else { "Acme 1" });
+        app.change(&format!("UPDATE organizations SET name = '{}'", name.get()));
+        app.anonymous().get_until(&path(&hiring, "feed.atom"), |feed| feed.text().contains(name.get()));
         feeds()
     };
     owner.post(&hiring.hire(0), &json!({})).expect(200);
