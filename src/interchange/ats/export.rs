@@ -28,11 +28,11 @@ pub struct System {
     pub(in crate::interchange) are_stages_named: bool,
     /// The folders of an export that may contain attachments.
     pub attachment_folders: &'static [&'static str],
-    /// Whether members may also have the names of the columns of the system's database, in snake case.
+    /// Whether members may also have the column names of the system's database, in snake case.
     pub(in crate::interchange) has_column_names: bool,
     /// The resources of an export. Empty for a system whose export is not JSON.
     pub(in crate::interchange) resources: &'static [Resource],
-    /// The member of every response that contains the array of items. `None` if that member has the name of the
+    /// The name of the member with the array of items in every response. `None` if that member has the name of the
     /// resource, or if a response consists of the array.
     pub(in crate::interchange) envelope: Option<&'static str>,
     /// Other members of a response, which contain no items.

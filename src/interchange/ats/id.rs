@@ -7,9 +7,9 @@ use super::export::System;
 use crate::domain::attachment::AttachmentDigest;
 use crate::domain::id::{ApplicationId, AttachmentId, CandidateId, CandidateStepId, Id, RoleId, RoleStepId};
 
-/// The maximum length of another system's id that a derived id contains unchanged. With the longest prefix and the
-/// number of a step, the derived id has at most 64 characters. UUIDs have 36 characters. For any other id, the derived
-/// id contains a digest.
+/// The maximum length of another system's id that a derived id contains unchanged. Instead of a longer id, the derived
+/// id contains a digest. With the longest prefix and the number of a step, the derived id has at most 64 characters.
+/// UUIDs have 36 characters.
 const SOURCE_ID_CHARACTERS_MAX: usize = 40;
 
 /// The number of bytes of a digest in an id (128 bits, in hexadecimal).

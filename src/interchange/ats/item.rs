@@ -252,7 +252,7 @@ fn id_must_be(ids: IdKind) -> String {
     }
 }
 
-/// Parses a time, or a time without an offset (`2016-03-26 20:11:39`), which is in UTC.
+/// Parses a time with or without an offset. A time without an offset (`2016-03-26 20:11:39`) is in UTC.
 pub(in crate::interchange) fn time_in_utc(text: &str) -> Option<Timestamp> {
     let with_offset = || Timestamp::parse(&format!("{}Z", text.replacen(' ', "T", 1)), Rounding::Down);
     Timestamp::parse(text, Rounding::Down).or_else(with_offset)

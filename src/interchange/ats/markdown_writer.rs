@@ -22,7 +22,7 @@ pub(super) enum Gap {
     Space,
     /// A line break inside a paragraph.
     Break,
-    /// The end of an item of a list.
+    /// The end of a list item.
     Item,
     Paragraph,
 }

@@ -19,12 +19,12 @@ pub(in crate::interchange) struct Job {
     pub(in crate::interchange) department: String,
     pub(in crate::interchange) location: String,
     pub(in crate::interchange) created_at: Option<Timestamp>,
-    /// The number of open positions; `None` if the system does not count positions. In that case, an open role gets one
-    /// open position.
+    /// The number of open positions; `None` if the export does not contain this number. In that case, an open role gets
+    /// one open position.
     pub(in crate::interchange) open_positions: Option<i64>,
     pub(in crate::interchange) openings: Vec<Opening>,
-    /// The lists of stages of this job, if several jobs can share a list. The role gets all stages of the first list,
-    /// and the stages of the other lists that its applications need.
+    /// The lists of stages of this job, if several jobs can share a list. The role gets all active stages of the first
+    /// list, and every other listed stage at which the job has an application.
     pub(in crate::interchange) plans: Vec<String>,
 }
 
@@ -47,7 +47,7 @@ impl From<JobStatus> for RoleStatus {
     }
 }
 
-/// An opening of a job, which becomes a position.
+/// A job's opening, which becomes a position.
 #[derive(Debug, Default)]
 pub(in crate::interchange) struct Opening {
     /// The id of the opening in the system.

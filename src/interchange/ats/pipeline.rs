@@ -49,7 +49,7 @@ impl StageLists {
         lists
     }
 
-    /// Returns the stages of a job. Removes the stages that belong only to this job from the lists.
+    /// Returns the stages of a job. Removes from the lists the stages that belong only to this job.
     pub(super) fn take(&mut self, job: &Job) -> Vec<Stage> {
         let mut stages = self.of_jobs.remove(&job.id).unwrap_or_default();
         for (number, plan) in (0..).zip(&job.plans) {

@@ -60,10 +60,10 @@ pub fn plan(tx: &Tx<'_>, mut export: Export, organization: OrganizationId) -> Re
     finish(planner, first, files, notices)
 }
 
-/// Creates the plan from the accepted and refused items.
+/// Creates the plan from the accepted and refused items. `first` is the role of the export's first job.
 ///
 /// # Errors
-/// A refusal if an earlier import already added everything. `first` is the role of the export's first job.
+/// A refusal if an earlier import already added everything.
 fn finish(
     planner: Planner<'_>,
     first: Option<RoleId>,

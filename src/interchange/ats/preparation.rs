@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use super::export::Export;
 use super::model::{Application, Stage, StageMeaning};
 
-/// Takes the applications from the export, without prospects. Completes their jobs and statuses.
+/// Takes the applications from the export, without prospects. Completes their jobs, stages and statuses.
 pub(super) fn prepare_applications(export: &mut Export, notices: &mut Vec<String>) -> Vec<Application> {
     let all = std::mem::take(&mut export.applications);
     let (prospects, mut applications): (Vec<_>, Vec<_>) =

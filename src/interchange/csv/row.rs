@@ -107,7 +107,7 @@ impl Heading {
 /// The values of a row. If a required value is `None`, the reason is among the faults.
 #[derive(Debug)]
 pub(super) struct Row {
-    /// The line of the file on which the row begins.
+    /// The line of the input on which the row begins.
     pub(super) line: usize,
     pub(super) faults: Vec<String>,
     /// False if the cells cannot be assigned to columns: the row has a syntax fault, or its number of cells is wrong.

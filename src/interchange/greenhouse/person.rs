@@ -14,7 +14,7 @@ pub(super) fn person(export: &mut Export, item: &mut Item) {
         let email = Email::parse(inner.get("value")?.as_str()?)?;
         Some((email, inner.get("type").and_then(Value::as_str) == Some("personal")))
     });
-    // The first valid personal address, or else the first valid address.
+    // Choose the first valid personal address, or else the first valid address.
     let chosen = emails.iter().position(|(_, is_personal)| *is_personal).unwrap_or(0);
     let email = emails.into_iter().nth(chosen).map(|(email, _)| email);
     if let (Some(id), Some(name), true) = (item.own_id(), name, item.is_valid()) {

@@ -49,8 +49,8 @@ impl Tls {
         self.period()?.reminder(now)
     }
 
-    /// Returns a warning while there is no valid certificate, while attempts to renew the certificate fail, or while
-    /// the changed files cannot be used.
+    /// Returns a warning while there is no valid certificate, after several failed attempts to renew the certificate,
+    /// or while the changed files cannot be used.
     pub(in crate::http) fn warning(&self, now: Timestamp) -> Option<&'static str> {
         let Some(period) = self.period() else {
             return Some("there is no certificate yet; the log shows the reason");

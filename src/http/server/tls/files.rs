@@ -141,8 +141,8 @@ impl TlsFiles {
         // PKCS #8 names the encryption in the first line, and older formats in the header fields.
         if text.contains("-----BEGIN ENCRYPTED PRIVATE KEY-----") || text.contains("Proc-Type: 4,ENCRYPTED") {
             return Err(format!(
-                "the key {path} is encrypted, and the service cannot ask for a passphrase; remove it with: openssl pkey \
-                 -in {path} -out privkey.pem"
+                "the key {path} is encrypted, and the service cannot ask for its passphrase; decrypt the key with: \
+                 openssl pkey -in {path} -out privkey.pem"
             ));
         }
         if let Some(key) = PrivateKeyDer::pem_slice_iter(&pem).find_map(Result::ok) {
@@ -174,7 +174,7 @@ impl TlsFiles {
                  certificate was requested, and put the certificate of the service before those of its authorities"
             ),
             Error::InvalidCertificate(_) => self.not_a_certificate(),
-            _ => format!("the key {key} cannot be used ({error}); use an ECDSA key (P-256 or P-384), RSA or Ed25519"),
+            _ => format!("the key {key} cannot be used ({error}); use an ECDSA (P-256 or P-384), RSA or Ed25519 key"),
         }
     }
 

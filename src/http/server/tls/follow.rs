@@ -70,8 +70,8 @@ impl Follower {
     /// Checks the files, and returns the lines to log.
     fn check(&mut self, now: Timestamp, is_asked: bool) -> Vec<String> {
         let stamps = self.files.stamps();
-        // The certificate and the key are replaced one after the other. Therefore, changed files are read only when two
-        // checks in a row find the same files.
+        // The certificate and the key are replaced one after the other. Therefore, unless a SIGHUP arrives, changed
+        // files are read only when two checks in a row find the same files.
         let is_settled = std::mem::replace(&mut self.last, stamps) == stamps;
         let is_due = is_settled && (stamps != self.in_use || self.refused.is_some());
         let mut news = Vec::new();

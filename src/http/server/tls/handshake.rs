@@ -17,8 +17,8 @@ const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// The first byte of a TLS connection: a handshake record (RFC 8446 §5.1).
 const HANDSHAKE_RECORD: u8 = 22;
 
-/// Begins TLS. Returns `None` if the client fails, takes too long, or does not speak TLS, or if there is no certificate
-/// yet.
+/// Begins TLS. Returns `None` if the handshake fails or takes too long, if the client does not speak TLS, or if there
+/// is no certificate yet.
 pub(in crate::http::server) async fn shake_hands(ctx: &Ctx, tls: &Tls, stream: TcpStream) -> Option<ClientStream> {
     let begun = tokio::time::timeout(HANDSHAKE_TIMEOUT, async {
         let mut first = [0];
