@@ -72,7 +72,7 @@ fn logged(format: &str) -> (Vec<(&'static str, &'static str, Answer)>, String, O
 /// Returns the lines about requests. Other lines have another form.
 fn lines(output: &Output) -> Vec<&str> {
     let own = ["listening on ", "stopping", "stopped"];
-    let own_within = ["sign-in succeeded ", " but is not trusted, so all its clients are treated as one address."];
+    let own_within = ["sign-in succeeded ", " but is not trusted, so all its clients share the limits of one address."];
     let is_own =
         |line: &&str| own.iter().any(|own| line.starts_with(own)) || own_within.iter().any(|own| line.contains(own));
     output.stderr.lines().filter(|line| !is_own(line)).collect()

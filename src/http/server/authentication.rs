@@ -56,8 +56,8 @@ fn authorization(fields: &HeaderMap) -> Authorization<'_> {
     }
 }
 
-/// Returns the request's key from the key cache. The cache holds only well-formed keys, so this function does
-/// not check the key's syntax. Returns `None` if the key is not in the cache, even if the key is valid.
+/// Returns the request's key from the key cache. The cache holds only well-formed keys, so this function does not
+/// check the key's syntax. Returns `None` if the key is not in the cache, even if the key is valid.
 pub(in crate::http) fn key_in_memory(ctx: &Ctx, fields: &HeaderMap) -> Option<Arc<CachedKey>> {
     match authorization(fields) {
         Authorization::Bearer(token) => ctx.store.cached_key(&api_key::digest(token)),

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// only a few megabytes of memory.
 pub(super) const ENTRIES_MAX: usize = 50_000;
 
-/// The minimum number of entries that are evicted together from a full table, oldest first.
+/// The minimum number of unexpired entries that are evicted together from a full table, oldest first.
 pub(super) const EVICTED_AT_ONCE: usize = 5_000;
 
 /// Makes room for an entry in a full table: evicts the expired entries and, if the table is still full, the oldest

@@ -1,5 +1,5 @@
-//! A cached response. Its body is stored in plain form, in compressed form, or in both. The body of a reply that was
-//! compressed when it was created is stored only in compressed form.
+//! A cached response. Its body is stored in plain form, in compressed form, or in both. If the reply already contains a
+//! compressed body, only that body is stored.
 
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
@@ -99,7 +99,8 @@ impl CachedResponse {
         self.route
     }
 
-    /// Returns the response to a request with these header fields, compressed if the client accepts compression.
+    /// Returns the response to a request with these header fields, compressed if that is worthwhile and the client
+    /// accepts compression.
     pub(super) fn response(&self, fields: &HeaderMap) -> Response<Full<Bytes>> {
         let response = match &self.content {
             Content::Plain(rendered) => rendered.response(),

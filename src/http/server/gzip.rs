@@ -13,7 +13,7 @@ const BYTES_MIN: usize = 1_024;
 /// because the first client waits for the compression.
 const DEFAULT_LEVEL_BYTES_MAX: usize = 256 * 1_024;
 
-/// Returns whether compressing a body of this type and size is worthwhile. Images are already compressed.
+/// Returns whether compressing a body of this type and size is worthwhile. Most images are already compressed.
 pub(super) fn is_worth_compressing(media_type: &str, bytes: usize) -> bool {
     let media_type = media_type.split(';').next().unwrap_or_default().trim();
     let is_text = media_type.starts_with("text/")

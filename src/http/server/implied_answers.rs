@@ -46,7 +46,7 @@ fn idempotency_answers(route: &Route) -> Vec<Answer> {
     answers
 }
 
-/// Returns the answers of a page or a form of the console. Without a session, a request for a page is redirected to the
+/// Returns the answers of a page or form in the console. Without a session, a request for a page is redirected to the
 /// sign-in page. A form from another origin is forbidden. `lang` must not be repeated. A path with a parameter can name
 /// a resource that does not exist or that the caller may not see.
 fn console_answers(route: &Route) -> Vec<Answer> {

@@ -111,7 +111,7 @@ impl Request {
         self.client
     }
 
-    /// Returns a decoded path parameter. The route's template contains this parameter, so it exists.
+    /// Returns a decoded path parameter, which is empty if the route's template does not contain it.
     pub(in crate::http) fn param(&self, name: &str) -> &str {
         self.params.iter().find(|(key, _)| key == name).map_or("", |(_, value)| value)
     }

@@ -3,8 +3,8 @@
 //!
 //! A cached response records the organization that it shows, and the number of the newest portal change when its data
 //! was read. The store reports whether the portal of that organization has changed since then. The next response shows
-//! a change by this service; a change by another process is visible within 200 ms. A response without data from the
-//! file stays current for as long as the service runs.
+//! a durable change by this service; every other change is visible within 200 ms. A response without data from the file
+//! stays current for as long as the service runs.
 //!
 //! A path has one response, or, if its route requires it, one for each language and each combination of query
 //! parameters (`cache_variant`). Each route names the pool that holds its responses, and each pool limits the bytes of
@@ -22,8 +22,8 @@ use super::cached_response::CachedResponse;
 use crate::domain::id::OrganizationId;
 use crate::store::change_number::PortalChanges;
 
-/// The maximum number of responses to requests with query parameters that are cached for one path. At the limit, the
-/// response to a new query is rendered for each request until the next change.
+/// The maximum number of cached responses of one path to requests with query parameters. At the limit, the response to
+/// a new query is rendered for each request until the next change.
 const QUERY_VARIANTS_MAX: usize = 64;
 
 /// A pool that bounds the bytes of cached responses.

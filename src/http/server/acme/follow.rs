@@ -17,7 +17,7 @@ use crate::http::server::tls::certificate::Tls;
 use crate::http::server::tls::files::Pair;
 use crate::world::World;
 
-/// The time between two checks whether an attempt is due. The clock may jump, so one long wait would not do.
+/// The time between two checks of whether an attempt is due. The clock may jump, so one long wait would not do.
 const REST: Duration = Duration::from_secs(1);
 
 /// The stored certificate and the state of its orders, before the service accepts connections.
@@ -28,8 +28,9 @@ pub struct Acme {
 }
 
 impl Acme {
-    /// Opens the folder, and reads the stored certificate. The service uses a stored certificate even if the clock
-    /// shows a time outside its period, because the clock may be wrong, and there is no better certificate.
+    /// Opens the folder, and reads the stored certificate. The service uses a stored certificate for its name even if
+    /// the clock shows a time outside the certificate's period, because the clock may be wrong, and there is no better
+    /// certificate.
     ///
     /// # Errors
     /// A sentence for operators if the folder cannot be used.
@@ -93,7 +94,8 @@ fn read_stored(folder: &AcmeFolder) -> Result<Option<Pair>, String> {
     Err(format!("the stored certificate {} cannot be used: {why}; {moved}", shown.display()))
 }
 
-/// Makes an attempt whenever one is due, or when a SIGHUP asks for one. Runs until the future is dropped.
+/// Makes an attempt whenever one is due, or when a SIGHUP asks for one and [`Attempts::next_on_demand`] allows it. Runs
+/// until the future is dropped.
 pub async fn follow(acme: Acme, ctx: Arc<Ctx>, mut hangups: Signal) {
     let orderer = Arc::new(Mutex::new(acme.orderer));
     let mut checks = tokio::time::interval(REST);

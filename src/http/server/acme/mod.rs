@@ -1,7 +1,7 @@
-//! The certificate of the service from an authority, by ACME (RFC 8555): the first one, and each renewal.
+//! Obtains the service's certificate from an authority by ACME (RFC 8555), and renews it.
 //!
-//! The service proves that it controls its name by answering a request on port 80 (the challenge http-01). The listener
-//! for redirects sends the answer. Each attempt has a thread and a runtime of its own, so that a slow name server or
+//! To prove that it controls its name, the service answers requests on port 80 (the challenge http-01). The listener
+//! for redirects sends the answers. Each attempt has a thread and a runtime of its own, so that a slow name server or
 //! disk never blocks a thread that handles requests. `domain/acme` decides when the next attempt is due.
 //!
 //! A build without the feature `acme` lacks the library and the client. The command line refuses --acme-domain there, so

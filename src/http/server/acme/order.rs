@@ -20,7 +20,7 @@ use crate::domain::text;
 /// authorities, each takes seconds.
 const POLL: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(90));
 
-/// The maximum length of a text from the authority within a sentence, in characters.
+/// The maximum length of a text that [`one_line`] returns, in characters.
 const SENTENCE_CHARACTERS_MAX: usize = 800;
 
 /// The errors after which an account is useless: the authority has closed the account, or does not know it, for example
@@ -68,7 +68,7 @@ impl From<String> for Failure {
 /// Orders a certificate with the stored account, or with a new one. `client` returns a client for each account.
 ///
 /// # Errors
-/// A sentence for operators, with the remedy.
+/// A sentence for operators, with advice if there is any.
 pub(super) async fn order(
     settings: &AcmeSettings,
     folder: &AcmeFolder,
@@ -221,7 +221,7 @@ fn kind(problem: &Problem) -> &str {
     problem.r#type.as_deref().unwrap_or_default().rsplit(':').next().unwrap_or_default()
 }
 
-/// Returns a sentence about an error, with advice.
+/// Returns a sentence about an error, with advice if there is any.
 fn sentence(error: &Error) -> String {
     match error {
         Error::Api(problem) => refusal(problem),
@@ -231,7 +231,7 @@ fn sentence(error: &Error) -> String {
     }
 }
 
-/// Returns a sentence about a refusal of the authority.
+/// Returns a sentence about a refusal by the authority.
 fn refusal(problem: &Problem) -> String {
     let subproblem = problem.subproblems.first();
     let kind = kind(problem);

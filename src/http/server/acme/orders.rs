@@ -1,4 +1,4 @@
-//! The state of orders that requests and metrics read: the answers to challenges, and the number of failures.
+//! The state of orders, for requests and metrics to read: the answers to challenges, and the number of failures.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -60,8 +60,8 @@ impl AttachmentWriter {
     ///
     /// # Errors
     /// [`NO_ROOM_FOR_FILE`] if the disk has too little free space, or the limit on all attachments is reached;
-    /// [`Error::Unavailable`] if the limit on staged attachments is reached; [`Error::Unavailable`] or [`Error::Full`]
-    /// if the store cannot write now.
+    /// [`Error::Unavailable`] if the limit on staged attachments is reached, or the attachment was swept during its
+    /// upload; [`Error::Unavailable`] or [`Error::Full`] if the store cannot write now.
     pub(super) async fn add(&mut self, mut bytes: &[u8]) -> Result<(), Error> {
         while !bytes.is_empty() {
             let room = CHUNK_BYTES_MAX - self.buffer.len();

@@ -1,10 +1,10 @@
 //! The gate handles every request, from its head to its response.
 //!
-//! The steps, in order: head (400, 414, 431), route (404, 405), credential and principal (401), rate limit (429), scope
-//! or admin, origin and second factor (403), the check before the body of some forms, body (400, 413, 415), the
-//! handler's first half (400, 415), one transaction with the handler's second half, usage row, response. The
-//! transaction verifies the principal again, so the second half does nothing if the caller has lost the required
-//! credential or authority since the first check.
+//! The steps are, in order and with their most common errors: head (400, 414, 431), route (404, 405), credential and
+//! principal (401), rate limit (429), scope or admin, origin and second factor (403), the check before the body of some
+//! forms, body (400, 413, 415), the handler's first half (400, 415), one transaction with the handler's second half,
+//! usage row, response. The transaction verifies the principal again, so the second half does nothing if the caller has
+//! lost the required credential or authority since the first check.
 //!
 //! Many requests use one of two fast paths. [`cached`] returns a cached response. [`fast_path`] answers requests that
 //! need only the caller (`me`), using the cached key. The usage row of such a request is handled together with the rows
@@ -95,7 +95,8 @@ pub(super) async fn answer(
     response
 }
 
-/// Answers a request that has no cached response. The returned flag shows whether the gate began to read a form.
+/// Answers a request that has no cached response. The returned flag shows whether the gate began to read a multipart
+/// form.
 async fn render(
     service: &Service,
     peer: SocketAddr,

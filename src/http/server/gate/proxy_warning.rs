@@ -18,8 +18,8 @@ pub(super) fn report(ctx: &Ctx, peer: SocketAddr, headers: &HeaderMap) {
     }
     let ip = peer.ip().to_canonical();
     let why = format!(
-        "{ip} sends X-Forwarded-For, Forwarded or X-Real-IP but is not trusted, so all its clients are treated as one \
-         address. If {ip} is your proxy, add --trusted-proxy {ip}; otherwise a client is forging its address"
+        "{ip} sends X-Forwarded-For, Forwarded or X-Real-IP but is not trusted, so all its clients share the limits of \
+         one address. If {ip} is your proxy, add --trusted-proxy {ip}; otherwise a client is forging its address"
     );
     ctx.telemetry.warn(ctx.world.now(), &why);
 }

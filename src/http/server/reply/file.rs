@@ -1,4 +1,4 @@
-//! Replies that are files: their caching, and downloads that browsers save instead of displaying.
+//! Replies that are files: their caching, and whether browsers save or display them.
 
 use hyper::body::Bytes;
 use hyper::header::{self, HeaderName};

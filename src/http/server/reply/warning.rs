@@ -1,4 +1,4 @@
-//! Warnings in a reply about ignored members of the request.
+//! Adds warnings about ignored members of the request to its reply.
 
 use serde_json::{Map, Value};
 

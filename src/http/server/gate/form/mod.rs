@@ -71,9 +71,9 @@ enum FormEncoding {
 /// to show it again.
 ///
 /// # Errors
-/// `unsupported_media_type` for any other type of body; `payload_too_large`; `bad_request` for a form that is cut off,
-/// late or malformed; [`Error::Unavailable`] if too many multipart forms arrive at the same time, in total or from one
-/// network.
+/// `unsupported_media_type` for any other type of body; `payload_too_large`; `bad_request` for a body that is cut off,
+/// late or malformed, and for a form with too many parts; [`Error::Unavailable`] if too many multipart forms arrive at
+/// the same time, in total or from one network.
 pub(super) async fn read(
     ctx: &Arc<Ctx>,
     rules: &FormRules,
@@ -200,7 +200,7 @@ impl<'a> FormReader<'a> {
         }
     }
 
-    /// Reads the form to its end, or until it is refused.
+    /// Reads the form to its end, or until the form is refused or its file turns out to be too large.
     async fn read<B>(mut self, body: B, boundary: &str) -> Result<Form, Error>
     where
         B: Body<Data = Bytes, Error: Into<Box<dyn std::error::Error + Send + Sync>>> + Send + Unpin,
