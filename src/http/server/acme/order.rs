@@ -237,8 +237,8 @@ fn refusal(problem: &Problem) -> String {
     let kind = kind(problem);
     let detail = problem.detail.as_deref().unwrap_or("no reason given");
     let more = subproblem.and_then(|problem| problem.detail.as_deref()).map(|more| format!(" ({more})"));
-    let detail = one_line(&format!("{detail}{}", more.unwrap_or_default()));
-    format!("the authority refused ({kind}): {detail}; {}", advice(kind))
+    let reason = format!("the authority refused ({kind}): {detail}{}", more.unwrap_or_default());
+    format!("{}; {}", one_line(&reason), advice(kind))
 }
 
 /// Shortens a sentence, and replaces control characters, such as line breaks, with spaces. The sentence can contain
@@ -262,12 +262,14 @@ mod tests {
                 r#"{"type": "urn:ietf:params:acme:error:rateLimited", "detail": "too many"}"#,
                 "the authority refused (rateLimited): too many; the authority limits the number of orders",
             ),
+            (r#"{"type": "a\nb"}"#, "the authority refused (a b): no reason given; if this continues"),
             ("{}", "the authority refused (): no reason given; if this continues"),
         ] {
             let problem: Problem = serde_json::from_str(text).unwrap();
             assert!(refusal(&problem).starts_with(expected), "{}", refusal(&problem));
         }
-        let long = format!(r#"{{"detail": "{}"}}"#, "x".repeat(10_000));
+        let long = "x".repeat(10_000);
+        let long = format!(r#"{{"type": "{long}", "detail": "{long}"}}"#);
         let problem: Problem = serde_json::from_str(&long).unwrap();
         assert!(refusal(&problem).len() < 1_000);
     }
