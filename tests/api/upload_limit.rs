@@ -1,4 +1,4 @@
-//! Uploads that are refused for lack of disk space or because attachments have reached their maximum total size. All
+//! Uploads that are refused for lack of disk space or because attachments would exceed their maximum total size. All
 //! other requests continue to work.
 
 use appliance::domain::disk::UploadLimits;
@@ -46,7 +46,7 @@ fn low_disk_space_refuses_only_files() {
     app.set_disk(ENOUGH_BYTES - 1, DISK_BYTES);
     let text = assert_form_shown_again(&form.with_file("cv.pdf", PDF).send(&app));
     assert!(text.contains("Your file cannot be accepted right now."), "{text}");
-    // The service also read the fields that follow the file in the form.
+    // The box for the consent is still ticked.
     assert!(text.contains("value=\"on\" required checked"), "{text}");
     assert_eq!(app.sql("SELECT (SELECT count(*) FROM documents) + (SELECT count(*) FROM signups)"), ["0"]);
     // The same form without its file succeeds, and so does a decision.

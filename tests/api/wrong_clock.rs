@@ -206,7 +206,7 @@ fn deliveries_postponed_by_a_wrong_clock_are_brought_forward() {
     assert!(postponed > soon && brought_forward["nextAttemptAt"].is_string(), "{brought_forward}");
     app.pass(6);
     eventually(&app, &id, |delivery| delivery["state"] == "delivered");
-    // A delivery that was created while the clock was wrong and was not yet attempted is sent at once.
+    // A delivery that was created while the clock was wrong and has not been attempted is sent at once.
     jump(&app, 60);
     integrate(&app, &hiring.organization_id, &receiver.url("/"), false);
     let id = hire(&app, &hiring, 1);

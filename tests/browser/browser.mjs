@@ -1,5 +1,5 @@
 // A browser that reports faults in pages: requests to other origins, dialogs, violations of the content security
-// policy, and script errors.
+// policy, script errors, and content that no page may have.
 
 import { chromium } from 'playwright-core';
 
@@ -36,7 +36,7 @@ export async function visitor(browser, fault, { width = 1280, height = 900, hasS
   context.setDefaultTimeout(15000);
   context.on('request', (request) => {
     const { origin, protocol } = new URL(request.url());
-    // Chromium shows a PDF with its own pages.
+    // To show a PDF, Chromium loads pages of its own.
     if (!origins.includes(origin) && !['data:', 'chrome:', 'chrome-extension:'].includes(protocol)) {
       fault(`${request.frame().url()} loads ${request.url()}`);
     }
@@ -63,8 +63,8 @@ export async function visitor(browser, fault, { width = 1280, height = 900, hasS
   return context;
 }
 
-/// Elements that no page may have. Pages of the console may have scripts and frames of their own origin, and styles
-/// that these scripts set.
+/// Elements that no page may have. Pages of the console may have scripts and frames of their own origin, and empty
+/// `style` attributes, which scripts can leave.
 const ACTIVE = 'object, embed, base, meta[http-equiv], style';
 const ACTIVE_FOR_CANDIDATES = `${ACTIVE}, iframe, [style], script:not([type="application/ld+json"])`;
 const ACTIVE_FOR_STAFF = `${ACTIVE}, [style]:not([style=""])`;

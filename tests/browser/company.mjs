@@ -4,7 +4,7 @@ const { BASE: base, KEY: key } = process.env;
 
 export { base };
 
-/// Sends a request and returns the `data` member of the response. Any status other than a success ends the run.
+/// Sends a request and returns the `data` member of the response. Throws an error unless the status is a success.
 export async function call(method, path, body, type = 'application/json') {
   const sent = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const headers = { Authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'Content-Type': type }) };
@@ -16,7 +16,7 @@ export async function call(method, path, body, type = 'application/json') {
   return text === '' ? null : JSON.parse(text).data;
 }
 
-/// Strings that set `__canary` if a page executes them instead of displaying them.
+/// Strings that a page must display. All of them except `template` set `__canary` if a page executes them instead.
 export const HOSTILE = {
   script: '<script>window.__canary=1</script>',
   image: '<img src=x onerror="window.__canary=2">',
@@ -104,7 +104,7 @@ export async function createCompany() {
     name: 'Platform Engineer (m/f/d)', department: 'Engineering', location: 'Zurich', workType: 'hybrid',
     description: markdown(DESCRIPTION), salaryMin: 110000, salaryMax: 140000, salaryCurrency: 'CHF', salaryPeriod: 'year',
   });
-  // There is one role for each application, so that the order of the parts does not matter.
+  // `pages` takes roles of its own from this list for its applications, so that the order of the parts does not matter.
   const roles = [];
   for (let nth = 0; nth < 55; nth += 1) {
     roles.push(await role(acme, {
@@ -132,7 +132,7 @@ export async function createCompany() {
   return { acme, engineer, roles, closed, draft, empty, colours, hostile, trap };
 }
 
-/// Returns the status and the bytes of a response of the staff API that is not JSON.
+/// Sends a request whose response is not JSON. Returns the status and the bytes of the response.
 export async function download(path) {
   const answer = await fetch(base + path, { headers: { Authorization: `Bearer ${key}` } });
   return { status: answer.status, bytes: Buffer.from(await answer.arrayBuffer()) };

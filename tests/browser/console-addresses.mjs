@@ -109,7 +109,7 @@ async function inNewBrowser(fault, address, origins, work) {
 export async function check(browser, company, fault) {
   const address = Object.values(networkInterfaces()).flat().find((one) => one.family === 'IPv4' && !one.internal)?.address;
   if (address === undefined) {
-    fault('this machine has no address besides loopback');
+    fault('this machine has no IPv4 address besides loopback');
     return;
   }
   const [plain, wrong, secure, behind] = await Promise.all([freePort(), freePort(), freePort(), freePort()]);
@@ -131,7 +131,7 @@ export async function check(browser, company, fault) {
     const status = await signInAndSave(page, elsewhere.link.replace('https://jobs.example.com', opened));
     const text = await page.locator('body').innerText();
     if (status !== 403 || !text.includes(opened) || !text.includes('https://jobs.example.com')) {
-      fault(`a wrong --base-url: ${status}, and the page does not name both addresses: ${text}`);
+      fault(`a wrong --base-url: expected 403 and a page that names both addresses, got ${status}: ${text}`);
     }
     (await violations(page)).forEach((violation) => fault(`a wrong --base-url: ${violation}`));
     await screenshot(page, 'console-wrong-base-url');

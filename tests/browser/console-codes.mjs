@@ -1,6 +1,6 @@
 // Second factors without a passkey: an authenticator app is set up with the secret that the page shows. Wrong codes,
 // used codes, and codes of other times are refused. One step of drift is accepted. Too many wrong codes are throttled.
-// Each recovery code signs in, and used recovery codes are refused.
+// Each recovery code works once, and used recovery codes are refused.
 
 import { visitor } from './browser.mjs';
 import { base } from './company.mjs';
@@ -50,11 +50,11 @@ async function setUp(page, email, expect) {
   const form = '/app/me/authenticator';
   expect('a wrong code at the setup', await enter(page, form, '000000'), 400);
   for (const steps of [-2, 2]) {
-    expect(`a code of ${steps} steps at the setup`, await enter(page, form, await codeOf(key, steps)), 400);
+    expect(`a code off by ${steps} steps at the setup`, await enter(page, form, await codeOf(key, steps)), 400);
   }
   expect('the secret after wrong codes', await page.locator('code.key').innerText(), key);
   const first = await codeOf(key, -1);
-  expect('a code of the step before at the setup', await enter(page, form, first), 200);
+  expect('the code of the previous step at the setup', await enter(page, form, first), 200);
   return { key, first, recovery: await page.locator('.codes code').allInnerTexts() };
 }
 
@@ -67,7 +67,7 @@ export async function check(browser, company, fault) {
 
   expect('the code of the setup once more', await signIn(page, email, first), 401);
   for (const steps of [-2, 2]) {
-    expect(`a code of ${steps} steps`, await enter(page, '/sign-in/code', await codeOf(key, steps)), 401);
+    expect(`a code off by ${steps} steps`, await enter(page, '/sign-in/code', await codeOf(key, steps)), 401);
   }
   const now = await codeOf(key, 0);
   expect('the code of this step', await enter(page, '/sign-in/code', now), 303);
@@ -95,5 +95,5 @@ export async function check(browser, company, fault) {
     fault(`too many codes are answered with: ${message}`);
   }
   await context.close();
-  console.log(`  2 codes in step, 2 of another step, ${recovery.length} recovery codes, throttled after ${tries - 1} wrong codes`);
+  console.log(`  accepted 1 code of the current step, 2 of adjacent steps and ${recovery.length} recovery codes; throttled after ${tries - 1} wrong codes`);
 }

@@ -1,5 +1,5 @@
-// Decides on candidates of the sample company: in the review queue with keys, and on a candidate's page without
-// JavaScript.
+// Decides on candidates of the sample company: in the review queue with keys, and with plain forms without JavaScript,
+// both on a candidate's page and in the review queue.
 
 import { screenshot } from './browser.mjs';
 import { base, inspect, signedIn } from './staff.mjs';

@@ -7,7 +7,7 @@ import { crawl, inspect, signedIn } from './staff.mjs';
 const STAFF = 'mallory@hostile.example';
 const CV = 'cv "><img src=x onerror=window.__canary=41>.pdf';
 
-/// Applies with scripts in every field and in the name of the file.
+/// Applies with scripts in every field that accepts them, in the file, and in its name.
 async function applyTo(browser, fault, hostile, trap, email) {
   const context = await visitor(browser, fault);
   const page = await context.newPage();

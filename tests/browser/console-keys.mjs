@@ -1,5 +1,5 @@
 // Keyboard shortcuts of the staff console: on each kind of page, each key that `?` lists has the listed effect. While
-// single-letter keys are switched off, no key has an effect.
+// single-letter keys are switched off, none of these keys has an effect.
 
 import { readFileSync } from 'node:fs';
 
@@ -41,7 +41,7 @@ const EVERYWHERE = {
   'G S': leadsTo('/app/me'),
 };
 
-/// Keys of the nine reasons in the form of a rejection.
+/// Keys of the nine reasons in the rejection form.
 const REASONS = Object.fromEntries(Array.from({ length: 9 }, (_, nth) => [
   String(nth + 1), checks(`details[open] .choices label:nth-of-type(${nth + 1}) input`),
 ]));

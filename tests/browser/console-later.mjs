@@ -131,7 +131,7 @@ async function reopen(page, base, fault) {
   await row.locator('details button').click();
   await shows(page, 'Candidate 4 is back at Applied.', fault);
   if (await row.count() > 0) {
-    fault('the list still has the candidate who was reopened');
+    fault('the list still has the candidate whose application was reopened');
   }
 }
 

@@ -42,8 +42,8 @@ async function hear(page, message) {
 }
 
 const answered = (page) => page.waitForResponse((response) => response.url().includes('/changes'));
-/// The page handles an answer in tasks of its own. The answer to a request that begins after them shows that they have
-/// run.
+/// The page handles an answer in tasks of its own. When a request that is sent later has been answered, these tasks
+/// have run.
 const settle = (page) => page.evaluate(() => fetch('/healthz').then((answer) => answer.text()));
 
 /// Opens a page whose clock the test controls. The jump of the clock lets the page ask for changes once. The next

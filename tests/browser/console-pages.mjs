@@ -1,6 +1,6 @@
-// Follows the links of the staff console, and checks every page that it visits: its content, accessibility in each
-// language, light and dark and with forced colours, and its width in small windows. A short run checks colours in
-// English only.
+// Follows the links of the staff console, and checks every page that it visits: its content, its accessibility (in each
+// language, in light and dark mode, and with forced colours), and its width in small windows. A short run checks
+// colours in English only.
 
 import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './browser.mjs';
 import { base, crawl, inspect, linkOf, signedIn } from './staff.mjs';

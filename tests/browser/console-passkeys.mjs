@@ -116,10 +116,10 @@ export async function check(browser, company, fault) {
   }
   if (typed > 0) fault('a password was sent');
   times.sort((a, b) => a - b);
-  // In a browser that cannot offer passkeys among the suggestions, the button signs in.
+  // In a browser that cannot offer passkeys among the suggestions, the button signs the user in.
   const hidden = await page.addInitScript('PublicKeyCredential.isConditionalMediationAvailable = undefined');
   if ((await signIn(page, page.getByRole('button', { name: 'Sign in with a passkey' }))) !== undefined) {
-    fault('the button does not sign in');
+    fault('the button does not sign the user in');
   }
   await hidden.dispose();
   await signOut(page);
@@ -168,7 +168,7 @@ export async function check(browser, company, fault) {
   expect('too many requests', await signIn(page, page.getByRole('button', { name: 'Sign in with a passkey' })), 'Please wait 7 s,');
   await page.unroute(`${base}/sign-in/passkey-options`, tooMany);
 
-  // A browser does not verify the user if the options discourage verification. The service must still require it.
+  // A browser need not verify the user if the options discourage verification. The service must still require it.
   const relax = async (route) => {
     const answer = await route.fetch();
     await route.fulfill({ response: answer, json: { ...(await answer.json()), userVerification: 'discouraged' } });

@@ -1,4 +1,4 @@
-// Takes the pictures of the staff console for the README, in a sample company with more candidates: a board, a review
+// Takes the pictures of the staff console for the README, in the sample company with more candidates: a board, a review
 // with a CV, a hire before it is made, and a role next to its public page. Saves them as `picture-….png` in ARTEFACTS.
 
 import { statSync } from 'node:fs';
@@ -80,7 +80,7 @@ async function picture(page, name, fault) {
   await page.screenshot({ path });
   const bytes = statSync(path).size;
   if (bytes > BYTES_MAX) {
-    fault(`the picture ${name} has ${bytes} bytes`);
+    fault(`the size of the picture ${name} is ${bytes} bytes`);
   }
   return `${name} ${Math.ceil(bytes / 1000)} kB`;
 }

@@ -63,7 +63,7 @@ export async function check(browser, _, fault) {
   }
   console.log(`  the board of ${cards} cards opened in ${Date.now() - began} ms`);
   await screenshot(page, 'console-speed-board');
-  console.log(`  scrolling takes ${(await scroll(page, context)).toFixed(1)} ms of the main thread a frame`);
+  console.log(`  scrolling takes ${(await scroll(page, context)).toFixed(1)} ms of main-thread time per frame`);
   await page.locator('#board .card a').first().focus();
   const times = [];
   for (let nth = 0; nth < DECISIONS; nth += 1) {

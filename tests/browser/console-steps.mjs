@@ -45,7 +45,7 @@ async function drag(page, fault) {
   expectEqual('the marked step', await page.locator('.pipeline > .over').count(), 1, fault);
   await screenshot(page, 'console-steps-drag');
   await page.keyboard.press('Escape');
-  expectEqual('what Escape leaves', await page.locator('.ghost, .over, .lifted').count(), 0, fault);
+  expectEqual('elements of the drag after Escape', await page.locator('.ghost, .over, .lifted').count(), 0, fault);
   await page.mouse.up();
   expectEqual('after Escape', await names(page), STEPS, fault);
 

@@ -11,7 +11,7 @@ const FIRST = { email: 'first@two.example', name: 'Ingrid Aalto' };
 const SECOND = { email: 'second@two.example', name: 'Tomasz Wolny' };
 const STEPS = ['Applied', 'Screening', 'Interview', 'Offer'];
 
-/// The acts: the state of the application that the act needs, the page with its form, and how to send the form.
+/// For each act: the state of the application that the act needs, the page with its form, and how to send the form.
 export const ACTS = {
   move: {
     page: 'candidate', needs: 'in progress',

@@ -95,7 +95,7 @@ async function focused(page, fault) {
       isBody: element === document.body,
       isSeen: box.width > 0 && x >= 0 && y >= 0 && x < innerWidth && y < innerHeight,
       isFree: at !== null && (element.contains(at) || at.contains(element)),
-      // A label can show the focus for the checkbox that it contains.
+      // The link of a role in a list shows the focus around the role's whole entry.
       hasOutline: outline(getComputedStyle(element)) || outline(getComputedStyle(element, '::after')),
     };
   });

@@ -64,7 +64,7 @@ pub(crate) struct Hr {
 }
 
 impl Default for Hr {
-    /// Returns settings that allow receivers on this machine, with the documented schedule.
+    /// Returns settings that use the documented schedule and allow receivers on this machine.
     fn default() -> Self {
         let schedule = "5s,5m,30m,2h,5h,10h,14h,20h,24h";
         Self { network: Arc::new(hr::SystemNetwork), schedule, timeout: Duration::from_secs(15), allow_private: true }
@@ -150,12 +150,12 @@ impl App {
         &self.admin_secret
     }
 
-    /// Creates a key for a user as the admin, and returns its id and its secret.
+    /// As the admin, creates a key for this user, and returns the key's id and secret.
     pub(crate) fn make_key(&self, user_id: &str) -> (String, String) {
         self.make_key_with(&json!({ "name": "test", "userId": user_id }))
     }
 
-    /// Creates a key with this request body, and returns its id and its secret.
+    /// As the admin, creates a key with this request body, and returns the key's id and secret.
     pub(crate) fn make_key_with(&self, body: &serde_json::Value) -> (String, String) {
         let answer = self.admin().post("/api/admin/api-keys", body).expect(200);
         let data = &answer.json()["data"];
@@ -167,13 +167,13 @@ impl App {
         self.key(&self.make_key(user_id).1)
     }
 
-    /// Creates a key of this user with every scope, and returns its id and its secret.
+    /// As the admin, creates a key with every scope for this user, and returns the key's id and secret.
     pub(crate) fn make_key_with_all(&self, user_id: &str) -> (String, String) {
         let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
         self.make_key_with(&json!({ "name": "test", "userId": user_id, "scopes": scopes }))
     }
 
-    /// Returns a client with a new key of this user that has every scope.
+    /// Returns a client with a new key that acts as this user and has every scope.
     pub(crate) fn user_with_all(&self, user_id: &str) -> Client {
         self.key(&self.make_key_with_all(user_id).1)
     }

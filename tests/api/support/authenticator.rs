@@ -33,7 +33,7 @@ pub(crate) struct Authenticator {
     pub(crate) origin: Cell<&'static str>,
 }
 
-/// The fields of a form with the answer of an authenticator.
+/// The fields of a form that contain the answer of an authenticator.
 pub(crate) struct PasskeyFields(Vec<(&'static str, String)>);
 
 impl PasskeyFields {

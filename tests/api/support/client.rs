@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{description, recorder};
 
-/// The methods whose requests are sent again if the server closes the connection without an answer. A request with
+/// The methods whose requests are sent again if the server closes a reused connection without an answer. A request with
 /// another method is never sent twice, because the server may have acted on it.
 const REPEATABLE: [&str; 3] = ["GET", "HEAD", "OPTIONS"];
 
@@ -115,7 +115,7 @@ impl Client {
         all
     }
 
-    /// Opens the connection in advance, so that the requests race and not the connections.
+    /// Opens the connection in advance, so that the requests race, not the connections.
     pub(crate) fn connect(&self) {
         let mut persistent = self.connection.borrow_mut();
         if persistent.is_none() {

@@ -13,7 +13,7 @@ use serde_json::json;
 
 use super::{Answer, App, Client, Hiring, recorder};
 
-/// The password of every user of [`App::browser`].
+/// The password that [`App::browser_of`] sets.
 pub(crate) const PASSWORD: &str = "correct horse battery";
 
 pub(crate) const SAME_ORIGIN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
@@ -118,11 +118,11 @@ pub(crate) struct Phone {
 }
 
 impl Phone {
-    /// Reads the key from a page that sets up an app.
+    /// Reads the key and the signed form from a page that sets up an app.
     #[track_caller]
     pub(crate) fn scan(page: &str) -> Self {
         let between = |before: &str, after: &str| {
-            let rest = page.split_once(before).unwrap_or_else(|| panic!("{before} in {page}")).1;
+            let rest = page.split_once(before).unwrap_or_else(|| panic!("no {before} in {page}")).1;
             rest.split_once(after).unwrap().0.to_owned()
         };
         Self { key: between("<code class=\"key\">", "</code>"), form: between("name=\"form\" value=\"", "\"") }

@@ -1,5 +1,5 @@
-//! Checks the answers of the suite against the OpenAPI description: the operation, the status, the media type, the
-//! members of the body and the header fields. An answer must not have a member or a header field that is not
+//! Checks the answers that the suite receives against the OpenAPI description: the operation, the status, the media
+//! type, the members of the body and the header fields. An answer must not have a member or a header field that is not
 //! described. Checks the JSON bodies of accepted requests too. The description leaves out the staff console.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -257,7 +257,7 @@ fn request_faults(route_name: &str, sent: &[u8]) -> Vec<String> {
         return Vec::new();
     };
     if sent.is_empty() {
-        let fault = "an empty body was accepted, but the description requires one".to_owned();
+        let fault = "a request without a body was accepted, but the description requires a body".to_owned();
         return Some(fault).filter(|_| body["required"] == true).into_iter().collect();
     }
     // The bytes of a chunked body include the chunk sizes, so they are not JSON.

@@ -100,8 +100,8 @@ impl Hiring {
 const STEPS: [(&str, &str); 4] =
     [("Application", "application"), ("Call", "screening"), ("Interview", "interview"), ("Offer", "offer")];
 
-/// Returns the interchange document of the `number`-th organization: an enabled portal, one open public role with 2
-/// positions, 3 candidates at the second of its four steps, and a user for each organization role.
+/// Returns the interchange document of the `number`-th organization: an enabled portal, one open public role with two
+/// positions, three candidates at the second of its four steps, and a user for each organization role.
 pub(super) fn document(number: usize) -> (Value, Hiring) {
     let org_roles = ["owner", "admin", "moderator", "hr_representative", "member"];
     let hiring = Hiring {

@@ -133,14 +133,14 @@ pub(crate) const DUEL_ROUNDS_MAX: usize = rounds(500, 2_000);
 /// The minimum number of rounds in which each request must come first.
 const DUEL_ORDER_ROUNDS: usize = rounds(8, 20);
 
-/// The additional delay of a round's winner in the next round, in iterations of the spin loop.
+/// The change in the relative delay after each round, in iterations of the spin loop.
 const SPINS_STEP: i32 = 400;
 /// The maximum delay of a request, in iterations of the spin loop.
 const SPINS_MAX: i32 = 400_000;
 
 /// Repeats a race between two requests, each time on new data that `lanes` prepares, until each request has come
-/// first often enough. The winner of a round is delayed slightly more in the next round, so that either request can
-/// come first. `judge` compares the answers and returns the request that came first.
+/// first often enough. After each round, the winner is delayed slightly more relative to the other request, so that
+/// either request can come first. `judge` compares the answers and returns the request that came first.
 pub(crate) fn duel(
     app: &super::App,
     mut lanes: impl FnMut(usize) -> [Lane; 2],

@@ -29,7 +29,7 @@ pub(crate) enum Behaviour {
     HangUp,
     /// Accepts the message when the test calls [`Receiver::release`].
     Hold,
-    /// Sends the first bytes, and then the second bytes repeatedly, with this pause between them.
+    /// Sends the first bytes, and then the second bytes repeatedly, with this pause after each repetition.
     Forever(Vec<u8>, Vec<u8>, Duration),
 }
 

@@ -21,7 +21,7 @@ impl Form {
         Self::for_link(app, &signup_path(app, hiring))
     }
 
-    /// Returns the same form behind this link.
+    /// Does the same for the form behind this link.
     pub(crate) fn for_link(app: &App, path: &str) -> Self {
         let form = Self::fresh(app, path);
         app.pass(3);
@@ -161,7 +161,7 @@ pub(crate) fn signup_path(app: &App, hiring: &Hiring) -> String {
     signup_path_of(app, hiring, &hiring.role_id)
 }
 
-/// Returns the path of the signup link of another role.
+/// Returns the path of the signup link of this role.
 pub(crate) fn signup_path_of(app: &App, hiring: &Hiring, role_id: &str) -> String {
     let path = format!("{}/apply", hiring.portal());
     let answer = app.anonymous().post(&path, &json!({ "roleId": role_id })).expect(200).json();

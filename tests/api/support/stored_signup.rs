@@ -9,7 +9,7 @@ use super::{App, Hiring};
 /// The content of an attachment that is stored in two chunks.
 pub(crate) const CV: &str = "%PDF-1.7 Quixworth";
 
-/// Creates a new status link for the `candidate`-th application as an owner, and returns its path.
+/// As an owner, creates a new status link for the `candidate`-th application, and returns the path of the link.
 pub(crate) fn new_status_link(app: &App, hiring: &Hiring, candidate: usize) -> String {
     let path = status_link_path(hiring, candidate);
     let answer = app.user_with_all(&hiring.staff("owner")).post_empty(&path).expect(200).json();
