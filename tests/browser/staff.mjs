@@ -38,7 +38,7 @@ function kind(path) {
   return path.replace(/\?.*/, '').split('/').map((segment) => (/_|\d/.test(segment) ? '{id}' : segment)).join('/');
 }
 
-/// Returns the paths to which a page of the console links.
+/// Returns the paths of the console's pages to which this page links.
 function links(page) {
   return page.evaluate(() => {
     const urls = [...document.querySelectorAll('a[href]')].map((link) => new URL(link.href));

@@ -2,7 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 
-/// Returns the current code of an authenticator app with this key (RFC 6238).
+/// Returns the code that an authenticator app with this key shows at this time (RFC 6238).
 export function totp(key, at = Date.now()) {
   const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ234567';
   const bits = [...key.replaceAll(/\s/g, '').toUpperCase()].map((letter) => alphabet.indexOf(letter).toString(2).padStart(5, '0')).join('');

@@ -2,8 +2,8 @@
 
 const TABS_MAX = 150;
 
-/// Waits for the page to which the last key leads. Returns its focused element, with the reason if the element cannot
-/// be seen.
+/// Waits for the page to which the last key leads. Returns its focused element, with the reason if the focus cannot be
+/// seen.
 async function settled(page) {
   for (;;) {
     await page.waitForLoadState();

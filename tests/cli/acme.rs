@@ -19,7 +19,7 @@ const STATE: &str = "a.db.acme/state.json";
 
 const IN_USE: &str = "a new certificate for jobs.example.com is in use; it is valid until ";
 
-/// A directory for a service, and its certificate authority.
+/// A working directory for a service, and the certificate authority of the service.
 struct Fixture {
     dir: WorkDir,
     server: Arc<AcmeServer>,
@@ -88,7 +88,7 @@ fn metric(service: &mut RunningService, name: &str) -> Option<f64> {
     text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' ')?.parse().ok())
 }
 
-/// Waits for a failed attempt, and returns the line.
+/// Waits for the line about a failed attempt, and returns it.
 fn failed(service: &mut RunningService) -> String {
     service.wait_for(|line| line.contains("no certificate for jobs.example.com: "))
 }
@@ -115,7 +115,7 @@ fn the_first_certificate_arrives_while_the_service_runs_and_a_restart_uses_it() 
     assert_eq!(fixture.server.contacts(), [json!(["mailto:ada@example.org"])]);
     let first = presented(&fixture.connect(service.address).unwrap());
     service.stop("TERM").succeeded();
-    // The stored certificate is used at once, even if the authority is down.
+    // The stored certificate is used at once, even if the authority does not work.
     fixture.server.set_fault(Some(Fault::Redirect));
     let service = fixture.serve_validated();
     assert_eq!(presented(&fixture.connect(service.address).unwrap()), first);

@@ -1,4 +1,4 @@
-//! A certificate authority with an ACME directory (RFC 8555) for tests, with deliberate faults. It verifies signatures,
+//! A certificate authority for tests, with an ACME directory (RFC 8555) and deliberate faults. It verifies signatures,
 //! nonces, the challenge over a real connection, and the certificate signing request.
 
 use std::collections::{HashMap, HashSet};
@@ -38,7 +38,7 @@ pub(crate) enum Fault {
     Redirect,
     /// The directory is HTML, or JSON of another kind.
     Text(&'static str),
-    /// The directory names addresses that are not https.
+    /// The directory names URLs that are not https.
     PlainUrls,
     /// The directory names an address that is not a URL.
     NoUrls,
@@ -176,7 +176,7 @@ impl AcmeServer {
         let _ = stream.conn.complete_io(&mut stream.sock);
     }
 
-    /// Sends a bad answer in place of the directory, if the fault is of this kind. Returns whether it has sent one.
+    /// Sends a bad answer in place of the directory, if the fault requires one. Returns whether it has sent one.
     fn spoil_directory(&self, fault: Fault, stream: &mut impl Write) -> bool {
         let begin = |status| format!("HTTP/1.1 {status} X\r\nConnection: close\r\n");
         match fault {

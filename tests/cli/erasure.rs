@@ -1,6 +1,6 @@
-//! An erasure removes every byte about a candidate. The test erases many candidates who have left every kind of trace.
-//! No byte of their data may remain in the database, its write-ahead log, the service's log or the erasure list, even
-//! after an older backup is restored.
+//! An erasure removes every byte of a candidate's personal data. The first test erases many candidates who have left
+//! every kind of trace. No byte of this data may remain in the database, its write-ahead log, the service's log or the
+//! erasure list, even after an older backup is restored.
 
 use std::collections::{BTreeSet, HashMap};
 use std::io::{Read, Write};
@@ -174,7 +174,7 @@ fn send(service: &RunningService, key: &str, method: &str, path: &str, body: &Va
     send_with_key(service, key, method, path, body, "")
 }
 
-/// Sends a request with an `Idempotency-Key`, unless the key is empty. Returns the body of the answer.
+/// Sends a request, with an `Idempotency-Key` unless `idempotency_key` is empty. Returns the body of the answer.
 fn send_with_key(
     service: &RunningService,
     key: &str,
@@ -328,7 +328,7 @@ fn no_byte_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
     let left = "SELECT (SELECT count(*) FROM signups) + (SELECT count(*) FROM status_pages)
                   + (SELECT count(*) FROM documents) + (SELECT count(*) FROM document_pieces)";
     assert_eq!(dir.number("a.db", left), 0);
-    // The other candidates are complete.
+    // The other candidates are still in the file.
     assert_eq!(people_found(&dir, &staying), STAYING);
     let output = service.stop("TERM");
     assert!(needles.iter().all(|needle| !output.stderr.contains(needle.as_str())));

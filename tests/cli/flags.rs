@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{HR_SECRET, WorkDir};
 
-/// The options of `serve`, which `settings` shows.
+/// The options of `serve`.
 const SERVE_OPTIONS: &[&str] = &[
     "db",
     "settings",
@@ -181,7 +181,7 @@ fn a_flag_has_the_same_kind_of_value_in_every_command() {
             assert_eq!(values.entry(flag.clone()).or_insert_with(|| value.clone()), &value, "--{flag} of {command}");
         }
     }
-    // A user is always named by `--email`.
+    // The only flag that names a user is `--email`.
     let of_users: Vec<&String> =
         values.iter().filter(|(_, v)| v.as_deref() == Some("<EMAIL>")).map(|(f, _)| f).collect();
     assert_eq!(of_users, ["email"]);

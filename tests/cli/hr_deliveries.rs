@@ -11,7 +11,7 @@ use crate::support::{HR_SECRET, RunningService, WorkDir, document, eventually};
 /// because it is private.
 const CLOSED_URL: &str = "http://127.0.0.1:9/hook";
 
-/// The reason that the service gives when it refuses that address.
+/// The beginning of the reason that the service gives when it refuses that address.
 const REFUSED: &str = "refused: the host's address 127.0.0.1 is ";
 
 const INTEGRATION: &str = "/api/admin/organizations/org_acme/hr-integration";

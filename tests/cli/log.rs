@@ -1,4 +1,4 @@
-//! The log of `serve`: one line per request, without secrets and personal data.
+//! The log of `serve`: one line per request, without secrets or personal data.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::support::{Answer, Output, PATIENCE, RunningService, WorkDir, connect};
 
-/// Strings that must not occur in any line.
+/// Strings that must not occur in any line about a request.
 const SECRETS: [&str; 9] = [
     "query-of-mine",
     "agent-of-mine",
@@ -88,7 +88,7 @@ fn require_no_secret(lines: &[&str], answers: &[(&'static str, &'static str, Ans
     }
 }
 
-/// Returns the number of bytes that the log shows: the length of the answer's body, even for HEAD.
+/// Returns the number of bytes that the log shows: the `Content-Length` of the answer, even for HEAD.
 fn body_bytes(answer: &Answer) -> usize {
     answer.header("content-length").unwrap().parse().unwrap()
 }

@@ -1,5 +1,5 @@
 //! A service stops with an error if its files are removed, moved, replaced or overwritten. It does not change the files
-//! that it finds.
+//! that it finds instead.
 
 use crate::support::{RunningService, WorkDir, eventually};
 

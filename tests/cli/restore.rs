@@ -206,7 +206,7 @@ fn the_erasure_lists_of_the_file_and_of_the_backup_are_merged() {
 
 /// A candidate who was erased, restored, changed and erased again has a later line in the backup's list.
 #[test]
-fn a_restore_adds_the_later_lines_of_the_erasure_list_of_the_backup() {
+fn a_restore_adds_the_later_lines_from_the_erasure_list_of_the_backup() {
     let (dir, _) = file();
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
     dir.write("a.db.erased", "cand_1 at=5 activity=9\ncand_2 at=5 activity=9\ncand_3\n");

@@ -52,7 +52,7 @@ fn shown(output: &Output, option: &str) -> (String, String) {
     (row[1].to_owned(), row[2].to_owned())
 }
 
-/// Returns the options of `serve`, as its help lists them.
+/// Returns the options of `serve` that the help lists, except `settings`.
 fn options(dir: &WorkDir) -> Vec<String> {
     let help = dir.run(&["serve", "-h"]).succeeded().stdout;
     let flags = help.lines().filter_map(|line| line.trim_start().strip_prefix("--"));

@@ -73,7 +73,7 @@ fn the_manual_describes_commands_with_their_flags() {
     ] {
         assert!(manual.stdout.contains(part), "{part}: {}", manual.stdout);
     }
-    // Every line that begins with a dot is a known roff request.
+    // Every line that begins with a dot or an apostrophe is a known roff request.
     for line in manual.stdout.lines().filter(|line| line.starts_with(['.', '\''])) {
         let request = line.split(' ').next().unwrap();
         assert!(
