@@ -1,7 +1,8 @@
 //! Tests that an answered change is in the file even if the process is killed right after the answer, that a backup
 //! under load has every earlier decision, and that neither the file nor the log contains a key, a cookie or a password.
 //!
-//! The tests run the real binary on its own file and port, under load from many connections.
+//! Each test runs the real binary on its own file and port. The tests of kills and backups put it under load from many
+//! connections.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
@@ -38,7 +39,7 @@ const ROUNDS: usize = rounds(3, 20);
 /// The number of connections. Each has one request at a time.
 const CONNECTIONS: usize = 64;
 
-/// The minimum number of unanswered requests at a kill.
+/// The minimum number of unanswered requests at the kill that ends a round.
 const UNANSWERED_MIN: usize = 32;
 
 /// The maximum number of kills in one round. A kill with too few unanswered requests is checked like any other kill,
@@ -88,7 +89,7 @@ fn make_keys(service: &Service, admin_key: &str, users: impl Iterator<Item = Str
     users.enumerate().map(make).collect()
 }
 
-/// Returns the texts of the keys of all connections. The keys belong to the owners in turn.
+/// Creates a key for each connection, for the owners in turn. Returns the texts of the keys.
 fn load_keys(service: &Service, file: &ImportedFile, company: &Company) -> Vec<String> {
     let owners = (0..CONNECTIONS).map(|number| company.organization_of(number).owner_id.clone());
     make_keys(service, &file.admin_key(), owners).into_iter().map(|(_, key)| key).collect()

@@ -231,7 +231,7 @@ impl Output {
         self
     }
 
-    /// Checks for the status of wrong flags, and an error that contains this text.
+    /// Checks for the exit status 2, an empty standard output, and an error that contains this text.
     #[track_caller]
     pub(crate) fn misused(self, text: &str) -> Self {
         assert_eq!((self.code, self.stdout.as_str()), (Some(2), ""), "{self:?}");
@@ -409,8 +409,8 @@ pub(crate) fn mode(path: &Path) -> u32 {
 /// The secret that signs the deliveries of the organization in the document.
 pub(crate) const HR_SECRET: &str = "whsec_YS1zZWNyZXQtb2YtaHItMDEyMzQ1Njc4OQ==";
 
-/// Returns an interchange document with an owner, a member, an open public role with two steps, and two candidates at
-/// the first step.
+/// Returns an interchange document with one organization. The organization has an enabled portal, an enabled HR
+/// integration, an owner, a member, and an open public role with two steps. Two candidates are at the first step.
 pub(crate) fn document() -> Value {
     let candidate = |number: usize| {
         json!({

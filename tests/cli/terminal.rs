@@ -66,7 +66,7 @@ fn a_closed_pipe_is_no_error_unless_a_secret_would_be_lost() {
 }
 
 #[test]
-fn progress_is_shown_on_a_terminal_only_and_removed_at_the_end() {
+fn percentages_are_shown_on_a_terminal_only_and_removed_at_the_end() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let shown = dir.run_on_terminal(&["backup", "--db", "a.db", "b.db"], "xterm").succeeded().stdout;

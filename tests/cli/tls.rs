@@ -22,7 +22,7 @@ fn start() -> (WorkDir, Authority, RunningService) {
     (dir, authority, service)
 }
 
-/// Returns the first message of a client whose newest version is TLS 1.0 (1), 1.1 (2) or 1.2 (3).
+/// Returns the first message of a client whose newest version is TLS 1.0 (`minor` 1), 1.1 (2) or 1.2 (3).
 fn client_hello(minor: u8) -> Vec<u8> {
     let mut hello = vec![3, minor];
     hello.extend([7; 32]); // random
@@ -68,7 +68,7 @@ fn other_versions_and_protocols_are_refused_with_an_alert() {
         let answer = answer_to(service.address, &client_hello(minor));
         assert_eq!(answer, [21, 3, 3, 0, 2, 2, PROTOCOL_VERSION], "TLS 1.{}", minor - 1);
     }
-    // A client with TLS 1.2 that sends the same message is answered with the next message of the handshake.
+    // The same message for TLS 1.2 is answered with the next message of the handshake.
     let mut stream = connect(service.address);
     stream.write_all(&client_hello(3)).unwrap();
     let mut first = [0];

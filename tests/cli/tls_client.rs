@@ -38,7 +38,7 @@ impl Authority {
         Self(CertifiedIssuer::self_signed(params, KeyPair::generate().unwrap()).unwrap())
     }
 
-    /// Creates a certificate for `localhost`, and returns it and its key as PEM.
+    /// Creates a certificate for `localhost`, and returns its chain and its key as PEM.
     pub(crate) fn certify(&self, change: impl FnOnce(&mut CertificateParams)) -> (String, String) {
         let mut params = CertificateParams::new(["localhost".to_owned()]).unwrap();
         change(&mut params);

@@ -53,7 +53,7 @@ fn age(dir: &WorkDir, days: i64) {
 }
 
 #[test]
-fn rows_are_pruned_after_400_days_without_a_change_to_the_counts() {
+fn rows_are_pruned_after_400_days_and_the_counts_do_not_change() {
     const ROWS: i64 = 700;
     let dir = WorkDir::new();
     let key = dir.admin_key("a.db");
@@ -79,7 +79,7 @@ fn rows_are_pruned_after_400_days_without_a_change_to_the_counts() {
     assert_eq!(keys["data"][0]["requestCount"], ROWS, "{keys}");
     assert!(keys["data"][0]["lastRequest"].is_string(), "{keys}");
     let usage = usage(&service, &key);
-    // Only the rows of these two requests are left.
+    // Only the rows of the two requests for the list of keys are left.
     assert_eq!((usage["key"]["requestCount"].as_i64().unwrap(), paths(&usage).len()), (ROWS + 2, 2), "{usage}");
     assert_eq!(usage["pagination"]["hasMore"], false);
     service.stop("TERM").succeeded();

@@ -83,7 +83,8 @@ impl Client {
     /// Sends a request and waits for its answer.
     ///
     /// # Errors
-    /// Returns an error if the connection ends before the answer is complete.
+    /// Returns an error if the answer is malformed, or if the connection ends or is silent for [`PATIENCE`] before the
+    /// answer is complete.
     pub(crate) fn ask(&mut self, request: &Request) -> io::Result<Answer> {
         self.send(request)?;
         self.receive()
@@ -101,7 +102,8 @@ impl Client {
     /// Receives an answer completely.
     ///
     /// # Errors
-    /// Returns an error if the connection ends before the answer is complete.
+    /// Returns an error if the answer is malformed, or if the connection ends or is silent for [`PATIENCE`] before the
+    /// answer is complete.
     pub(crate) fn receive(&mut self) -> io::Result<Answer> {
         let broken = || io::Error::from(ErrorKind::InvalidData);
         let status = self.line()?.split(' ').nth(1).and_then(|status| status.parse().ok()).ok_or_else(broken)?;

@@ -32,7 +32,7 @@ pub(crate) struct Organization {
     pub(crate) owner_email: String,
     /// Applications to a role with a position for each applicant.
     pub(crate) uncontested: Vec<Application>,
-    /// Applications to roles with fewer positions, grouped by role.
+    /// Applications to roles with fewer positions than applicants, grouped by role.
     contested: Vec<Application>,
     /// Roles without applications.
     linked: Vec<String>,

@@ -11,7 +11,7 @@ use super::load::{Action, Exchange};
 /// All requests and answers, and the state of the file that follows from them.
 #[derive(Default)]
 pub(crate) struct History {
-    /// Every request that a key authenticated, by its user agent.
+    /// All requests with a key, by user agent.
     requests: BTreeMap<String, Exchange>,
     /// The expected state of each application with a decision.
     expected: HashMap<String, ExpectedApplication>,
@@ -21,7 +21,7 @@ pub(crate) struct History {
     tally: Tally,
 }
 
-/// The state of an application according to its answers, and the state that an unanswered request may have caused.
+/// The state of an application according to the answers, and the state that an unanswered request may have caused.
 #[derive(Debug, Clone)]
 struct ExpectedApplication {
     answered: ApplicationState,

@@ -1,4 +1,4 @@
-//! Many connections that send requests without a pause (`/me`, applications, hires and rejections) until the service is
+//! Many connections that send requests without a pause (`/me`, signup links, hires and rejections) until the service is
 //! killed or the load stops. Each answer is recorded as soon as it is complete.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,7 +13,7 @@ use super::company::{Application, Company};
 use super::service::{PATIENCE, Service, ServiceProcess};
 use super::{CONNECTIONS, UNANSWERED_MIN};
 
-/// Long notes cause long commits, so that a kill is more likely to interrupt a commit.
+/// Long notes cause long commits, so a kill is more likely to interrupt a commit.
 const HIRE_NOTES_CHARACTERS: usize = 9_900;
 
 /// The purpose of a request.

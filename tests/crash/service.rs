@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-/// The maximum time for which a test waits for a process.
+/// The maximum time for which a test waits for a process, an answer or a lock.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(120);
 
 const BINARY: &str = env!("CARGO_BIN_EXE_appliance");

@@ -1,4 +1,7 @@
-"""Hires a candidate, starting from an empty file, with a client that was generated from the OpenAPI description."""
+"""Hires a candidate with a client that was generated from the OpenAPI description.
+
+At first, the file has only an admin.
+"""
 
 import sys
 
@@ -42,7 +45,7 @@ admin = client(key)
 me = get_me.sync(client=admin)
 assert (me.user.email, me.auth.type_) == ("admin@appliance.example", "api_key"), me
 
-# An admin creates the organization, and a key for its recruiter.
+# The admin creates the organization, its recruiter, and a key for the recruiter.
 organization = data(create_organization.sync(client=admin, body=NewOrganization(slug="halmwind", name="Halmwind")))
 user = data(create_user.sync(client=admin, body=NewUser(email="ingrid@halmwind.example", name="Ingrid Aalto")))
 membership = MembershipWish(org_role=OrgRole.HR_REPRESENTATIVE)

@@ -3,10 +3,10 @@
 - Generated ids do not exist, so nearly every request would end in a 404. Valid bodies and most valid paths therefore
   get ids that exist in the file.
 - A generated cursor is refused with 400, because no page issued it. Valid requests have neither `cursor` nor `after`.
-- A generated ETag matches no version, so every request with it would end in a 412. A valid If-Match is `*`.
-- JSON Schema accepts 1.0 as an integer. This service does not.
+- A generated ETag matches no version, so every request with one would end in a 412. A valid If-Match is `*`.
+- JSON Schema accepts 1.0 as an integer. This service does not, so valid bodies get 1 instead.
 - A name may contain an invisible character only after certain others, and validators disagree about patterns with
-  characters beyond U+FFFF. In valid strings, a letter replaces each invisible character.
+  characters beyond U+FFFF. In valid bodies, a letter replaces each invisible character.
 - Few generated strings in the form of an IPv6 address or a time zone are valid, so valid requests get a fixed value.
 - An Idempotency-Key names one request, so each valid key is new. A dry run ignores the key, so a request with an
   invalid key is never a dry run.

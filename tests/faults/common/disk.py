@@ -1,8 +1,8 @@
 """Rebuilds the files that a disk could have after a power failure, from the record of the shim.
 
 The model is more hostile than most file systems. Synced content survives. A write or truncate that was not synced can
-survive, be lost, or be torn at a sector, independently of all others. The changes of a directory's names reach the disk
-in their order, up to some point after the directory's last sync.
+survive or be lost, independently of all others. Such a write can also be torn at sector boundaries. The changes of a
+directory's names reach the disk in order, up to some point after the directory's last sync.
 """
 
 import os
@@ -127,7 +127,7 @@ class Disk:
                 pass
 
     def rebuild(self, directory, policy, random):
-        """Writes a state that the disk could have now, and returns how many changes were lost."""
+        """Writes a state that the disk could have now."""
         names = dict(self.names)
         count = len(self.pending_names)
         reached = {"lost": 0, "kept": count}.get(policy, random.randint(0, count))

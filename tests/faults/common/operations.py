@@ -26,8 +26,8 @@ class Numbered:
             self.settle()
 
     def settle(self):
-        """Waits until the service has performed no operation for a moment, but at most PATIENCE_S. Returns whether the
-        service is still running."""
+        """Waits until the service has performed no operation for a moment, but for at most PATIENCE_S seconds. Returns
+        whether the service is still running."""
         ended = time.monotonic() + PATIENCE_S
         count, since = -1, time.monotonic()
         while time.monotonic() < ended and self.service.process.poll() is None:

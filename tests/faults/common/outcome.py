@@ -1,4 +1,4 @@
-"""Counts the checks of an experiment and prints those that fail."""
+"""Counts the checks of an experiment and prints the first failures."""
 
 import os
 import random
@@ -25,7 +25,7 @@ class Outcome:
         self.random = random.Random(self.seed)
 
     def check(self, holds, claim, more=""):
-        """Counts a check. A failure is printed with the seed that repeats it."""
+        """Counts a check. The first 20 failures are printed, each with the seed that repeats it."""
         if holds:
             self.passed += 1
         else:

@@ -98,7 +98,7 @@ class Service:
         self.process.send_signal(number)
 
     def wait(self, patience_s=PATIENCE_S):
-        """Waits for the process to end. Returns its exit status, or None if it still runs."""
+        """Waits for the process to end. Returns its exit status, or None if it is still running."""
         try:
             return self.process.wait(patience_s)
         except subprocess.TimeoutExpired:

@@ -1,11 +1,12 @@
 // A library for LD_PRELOAD that stands between the service and its files and clocks.
 //
-// It numbers every operation that changes the files of one directory (FAULTS_DIR): create, write, sync, truncate,
-// rename, unlink, allocate, and on request each open. The experiment shares a page of memory (FAULTS_CONTROL) with the
-// shim. The page gives an action and the number of the operation at which the shim takes it: kill the process before,
-// within or after the operation, or make the operation fail with an error. With FAULTS_RECORD, the shim appends each
-// successful change to a file, from which the experiment rebuilds states that a disk could have after a power failure.
-// The page also shifts or stops the wall clock and shifts the monotonic clock.
+// It numbers every operation that changes or syncs the files of one directory (FAULTS_DIR): create, write, sync,
+// truncate, rename, unlink and allocate. On request, it also numbers each open. The experiment shares a page of memory
+// (FAULTS_CONTROL) with the shim. The page gives an action and the number of the operation at which the shim takes the
+// action: kill the process before, within or after the operation, or make the operation, or every operation from it on,
+// fail with an error. With FAULTS_RECORD, the shim appends each successful change and sync to a file, from which the
+// experiment rebuilds states that a disk could have after a power failure. The page also shifts or stops the wall clock
+// and shifts the monotonic clock.
 //
 // A lock serializes all operations, so the record has them in the order in which they happened.
 #define _GNU_SOURCE
@@ -183,7 +184,7 @@ ssize_t writev(int file, const struct iovec *parts, int count) {
     return total;
 }
 
-// These calls fail. The caller then copies with read and write, and the shim numbers each write.
+// To a watched file, these calls fail. The caller then copies with read and write, and the shim numbers each write.
 ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *to_at, size_t bytes, unsigned flags) {
     if (control && directory_bytes) { errno = ENOSYS; return -1; }
     return syscall(SYS_copy_file_range, from, at, to, to_at, bytes, flags);
@@ -271,7 +272,7 @@ int clock_gettime(clockid_t clock, struct timespec *time) {
 
 // Converts the deadline of a wait from the shifted to the real monotonic clock, which is the only one that the kernel
 // knows. While the experiment shifts the clocks, long waits are cut into slices of 0.1 s. At the end of a slice, the
-// call returns EINTR, and the caller waits again, with the new shift.
+// call fails with EINTR, and the caller waits again, with the new shift.
 long syscall(long number, ...) {
     REAL(syscall);
     va_list rest;

@@ -15,8 +15,8 @@ OWN_TABLES = {
     "document_pieces",
 }
 
-# An attachment that no signup has claimed is not part of the state. The total bytes of all attachments include it, and
-# `check` compares them with the rows.
+# An attachment that no signup has claimed is not part of the state. Neither are the totals of all attachments, which
+# include it. `check` compares the totals with the rows.
 CLAIMED = {"documents": "WHERE signup_id IS NOT NULL", "attachment_totals": "WHERE false"}
 
 

@@ -1,9 +1,9 @@
 """Claim: a backup that is made under load contains every act answered before it began, is sound, and can be restored; a
 backup that is killed leaves no damaged file with the name of the target.
 
-Method: three clients send acts while `appliance backup` runs again and again. Every fifth backup is killed. Each
-complete copy is checked, compared with the acts answered before its backup began, and restored to a new file. The rows
-of the new file are compared with those of the copy.
+Method: three clients send acts while `appliance backup` runs again and again. Every fifth backup is killed and made
+again. The other copies are checked, compared with the acts answered before their backups began, and restored to new
+files. The rows of each new file are compared with those of its copy.
 
 If the claim were false: an answered act would be missing from a copy, `check` would report a finding, or a restored
 file would differ from its copy.

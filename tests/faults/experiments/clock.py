@@ -2,11 +2,11 @@
 revoked or expired key and no ended session valid again, and delays no delivery to an HR system. Candidates who are due
 are erased after the time has really passed.
 
-Method: the shim moves the clocks of a running service. After two hours of uptime, the wall clock jumps, and half an
-hour passes, in which retention runs three times. Then the jump is undone. During and after each jump, the experiment
-counts erased candidates and tries a revoked key, an expired key and an ended session. It also hires a candidate, and
-the delivery must arrive, except while the clock is wrong by a year. At the end, days pass on both clocks, and
-retention must erase the candidates who are due. The short form leaves out two of the jumps.
+Method: the shim moves the clocks of a running service. First, a key expires. After two more hours of uptime, the wall
+clock jumps, and half an hour passes, in which retention runs three times. Then the jump is undone. During and after
+each jump, the experiment counts erased candidates and tries a revoked key, an expired key and an ended session. Except
+while the clock is wrong by a year, it also hires a candidate, and the delivery must arrive. At the end, days pass on
+both clocks, and retention must erase the candidates who are due. The short form leaves out two of the jumps.
 
 If the claim were false: a candidate would be erased after a jump, a refused credential would be accepted again, or a
 message would not arrive within 20 seconds. If the shim did not reach the service, nobody would be erased at the end.
@@ -28,7 +28,7 @@ from common.shim import SECOND, Shim
 HOUR, DAY, YEAR = 3600, 86400, 365 * 86400
 JUMPS = {"an hour": HOUR, "a day": DAY, "a year": YEAR}
 DUE = 4
-# Two for each jump by less than a year, one for each jump by a year, and two while and after the clock is stopped.
+# Two for each jump by less than a year, one for each jump by a year, one while the clock is stopped, and one after.
 HIRES_PER_ROUND_MAX = 12
 RETENTION_DAYS = 30
 MESSAGE_S = 20
@@ -49,7 +49,7 @@ def run(outcome, binary):
 
 
 def prepare(binary, directory, candidates):
-    """Creates a company with a retention period. The first of its candidates were rejected ten days ago."""
+    """Creates a company with a retention period. The first DUE candidates were rejected ten days ago."""
     decided = time.strftime("%Y-%m-%dT00:00:00Z", time.gmtime(time.time() - 10 * DAY))
     role = c.role(1, range(1, candidates + 1))
     for candidate in role["candidates"][:DUE]:

@@ -149,7 +149,7 @@ class Company:
     def make(self, headers, path, body):
         status, _, text = self.call("POST", path, body, headers)
         if status not in (200, 201):
-            raise RuntimeError(f"POST {path} was answered {status}: {text}")
+            raise RuntimeError(f"POST {path} was answered with {status}: {text}")
         return json.loads(text)["data"]
 
     def signup_path(self):
@@ -175,7 +175,7 @@ def run(outcome, binary):
     mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", directory], capture_output=True, text=True)
     if mounted.returncode:
         os.rmdir(directory)
-        outcome.check(False, "a tmpfs is mounted, which needs root", mounted.stderr.strip())
+        outcome.check(False, "a tmpfs is mounted (this needs root)", mounted.stderr.strip())
         return
     log = tempfile.NamedTemporaryFile(prefix="appliance-full-disk.", suffix=".log", delete=False).name
     try:
@@ -186,7 +186,7 @@ def run(outcome, binary):
         if outcome.failed:
             with open(log) as text:
                 lines = [line for line in text if " 200 " not in line]
-                print("the last lines of the log:", *lines[-40:], sep="\n")
+                print("the last lines of the log, without answers with 200:", *lines[-40:], sep="\n")
         os.unlink(log)
 
 

@@ -107,7 +107,7 @@ def run(outcome, binary):
 
 
 def prove_the_search(outcome):
-    """Checks that the search finds no order for a history that fills a position twice."""
+    """Checks that the search accepts a correct history, and finds no order for one that fills a position twice."""
     history = [Request("hire", number) for number in range(POSITIONS + 1)]
     for request in history:
         request.begun, request.ended, request.answer = 1, 2, 200
@@ -161,7 +161,7 @@ def send(client, role, request):
 
 
 def final_reads(service, company, role):
-    """Reads the role, and then tries to hire every applicant. Each answer depends on the status of the application."""
+    """Reads the role, then tries to hire every applicant. The answer to each hire shows the application's status."""
     client = service.client(company.staff)
     requests = [Request("read")] + [Request("hire", number) for number in range(APPLICATIONS)]
     for request in requests:

@@ -1,9 +1,10 @@
 """Claim: no request, however damaged, is answered with a 5xx, leaves a client waiting, or stops the service.
 
-Method: the experiment makes a request with credentials for every path and method of the OpenAPI description, and
-damages it at random: bytes are changed, cut, repeated and inserted, members of the JSON body get extreme, nested or
-retyped values, and header fields and queries are added. Four threads send the requests, each on a new connection. All
-the while, the service must answer health checks within 5 seconds. At the end the file is checked.
+Method: for every path and method of the OpenAPI description, the experiment makes a request with an admin key and one
+with a staff key. It damages the requests at random: bytes are changed, cut, repeated and inserted; members of the JSON
+body get extreme, nested or retyped values; header fields and queries are added. Four threads send the requests, each
+request on a new connection. All the while, the service must answer health checks within 5 seconds. At the end the file
+is checked.
 
 If the claim were false: an answer would have a status of 500 or more, a client would wait longer than the deadlines of
 the service, or the process would have ended.
@@ -54,7 +55,7 @@ def run(outcome, binary):
         outcome.check(sent == count // THREADS * THREADS, "every request is sent", sent)
         outcome.check(sum(number for status, number in statuses.items() if status >= 100) > count // 2,
                       "most requests are answered", statuses)
-        outcome.check(service.process.poll() is None, "the service still runs")
+        outcome.check(service.process.poll() is None, "the service is still running")
         outcome.check("panic" not in service.output(), "nothing panicked")
         outcome.check(service.stop() == 0, "the service stops normally")
         verdict.sound(outcome, binary, company.path, "after the requests")

@@ -1,10 +1,10 @@
 """Claim: if the service's file, its write-ahead log or its lock file is moved, replaced or removed while the service
-runs, the service stops writing, names the file and ends with 78. Every answered act is in the file that it had opened
-or in the write-ahead log of that file. A symbolic link to the file works. A file that cannot be used is refused.
+runs, the service stops writing, names the file and ends with 78. Every answered act is in the file that the service had
+opened or in the write-ahead log of that file. A symbolic link to the file works. A file that cannot be used is refused.
 
 Method: the service carries out acts, then one change is made to its files, and more acts are sent. The files are put
-back, checked and compared with the answers. The experiment also starts the service through a link, and on paths that it
-must refuse.
+back, checked and compared with the answers. The experiment also starts the service through a link, and on paths that
+the service must refuse.
 
 If the claim were false: an act would be answered after the file was gone, a new empty file would appear, or the service
 would continue.
@@ -79,7 +79,7 @@ def run(outcome, binary):
             try_links(outcome, binary, company, place)
         with Directory() as place:
             try_refusals(outcome, binary, company, place)
-    outcome.report(f"{len(CHANGES)} changes of the file while the service runs")
+    outcome.report(f"{len(CHANGES)} changes to the files while the service runs")
 
 
 def try_change(outcome, binary, company, place, change):

@@ -1,10 +1,10 @@
 """Claim: a power failure at any moment loses no answered act and leaves a sound file, no matter which unsynced writes
 the disk lost, kept or tore.
 
-Method: the shim records every file operation of a service that carries out acts one after the other, stops, and starts
-again. The experiment notes how many operations had happened when each answer arrived. From the record, it rebuilds
-states that a disk could have, spread evenly over the operations. It checks each state with `appliance check`, and
-compares it with the acts answered by then. It also starts the service on every tenth state.
+Method: the shim records every file operation of a service that carries out acts one after the other, stops, starts
+again and carries out more. The experiment notes how many operations had happened when each answer arrived. From the
+record, it rebuilds states that a disk could have, spread evenly over the operations. It checks each state with
+`appliance check`, and compares it with the acts answered by then. It also starts the service on every tenth state.
 
 If the claim were false: a sync that is missing, late or out of order would leave a state in which an answered act is
 missing or the file is damaged.

@@ -1,10 +1,11 @@
-"""Claim: after the answer to the revocation of a key, the removal of its member or the disabling of its user, the key
-never acts again. After the answer to a sign-out, the session is never accepted again.
+"""Claim: after the answer to the revocation of a key, the disabling of its user or the removal of the user from the
+organization, the key never acts in the organization again. After the answer to a sign-out, the session is never
+accepted again.
 
-Method: six threads put candidates on hold with one key, without a pause. Meanwhile an admin revokes the key over HTTP
-or with the command, removes the member, or disables the user. Requests that begin after the answer must be refused. The
-activity gives the order of all acts; no act of the key may follow its revocation. In the same way, six threads ask who
-they are with one session, while its user signs out.
+Method: six threads place legal holds on candidates with one key, without a pause. Meanwhile an admin revokes the key
+over HTTP or with the command, removes the user from the organization, or disables the user. Requests that begin after
+the answer must be refused. The activity gives the order of all acts; no act of the key may follow its revocation. In
+the same way, six threads ask who they are with one session, while its user signs out.
 
 If the claim were false: a request that began after the answer would have been answered with 200, or the activity would
 have an act of the key after its revocation.

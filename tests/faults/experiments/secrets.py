@@ -1,9 +1,9 @@
 """Claim: no key, password, session, sign-in link or status link is in any file of the service. No secret, name or email
-address is in its log. No later answer repeats a secret that an earlier answer showed.
+address is in its log. No later answer repeats a secret, except a signup link.
 
 Method: the service creates keys, a session, a sign-in link, a signup, a status link and an HR integration, and answers
-good and bad requests with them. A backup is made, and the service is killed, so that its write-ahead log remains. The
-experiment searches all files, the log and all later answers for the secrets, as text, in Base64 and in hexadecimal.
+good and bad requests that use them. A backup is made, and the service is killed, so that its write-ahead log remains.
+The experiment searches all files, the log and all later answers for the secrets, as text, in Base64 and in hexadecimal.
 
 If the claim were false: a file, the log or a later answer would contain a secret that it must not contain.
 """

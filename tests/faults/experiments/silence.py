@@ -38,7 +38,8 @@ def run(outcome, binary):
         operations = numbered.shim["count"] - count
         share = (processor(numbered.service.process.pid) - used) / SECONDS
         allowed = (SECONDS // HEARTBEAT_S + IS_LONG) * OPERATIONS_OF_HEARTBEAT
-        outcome.check(operations <= allowed, "an idle service changes no file", f"{operations} operations, {allowed} allowed")
+        outcome.check(operations <= allowed, "an idle service writes only heartbeats",
+                      f"{operations} operations, {allowed} allowed")
         outcome.check(share <= PROCESSOR_SHARE_MAX, "an idle service needs almost no processor time", f"{share:.2%}")
         outcome.check(numbered.service.stop() == 0, "the service stops normally")
         outcome.report(f"{SECONDS} s: {operations} file operations, {share:.2%} of a core")

@@ -85,7 +85,10 @@ class Raw(threading.Thread):
             return None
 
     def exchange(self, connection, is_used):
-        """Sends a request. `is_used`: the connection has already had an answer. Returns whether it can be used again."""
+        """Sends a request. `is_used` means that the connection has already had an answer.
+
+        Returns whether the connection can be used again.
+        """
         act = next(self.acts, None) or c.Act("read", "GET", "/api/v1/me", key=self.company.staff)
         request = encode(act)
         try:

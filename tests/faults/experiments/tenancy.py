@@ -1,10 +1,10 @@
-"""Claim: no route shows or changes anything of an organization of which the caller is not a member: the answer is the
-same 404 as for an id that does not exist.
+"""Claim: no route under /api/v1 shows or changes anything of an organization if the caller is neither a member nor a
+platform admin. The answer is the same 404 as for an id that does not exist.
 
-Method: an owner of one organization, with all scopes, sends requests to every path under /api/v1 of the OpenAPI
-description whose noun is followed by an id. For each method, the path first has an id of another organization, and then
-an id that does not exist. Both answers must be a 404 with the same body except for the request id. The owner also sends
-ids of the other organization in bodies. No row of either organization may change.
+Method: an owner of one organization, with all scopes except those for admins, sends requests to every path of the
+OpenAPI description that begins with /api/v1, a noun and an id. For each method, the path first has an id from another
+organization, and then an id that does not exist. Both answers must be a 404 with the same body except for the request
+id. The owner also sends ids from the other organization in bodies. No row of either organization may change.
 
 If the claim were false: an answer would have another status or text, or a row would change.
 """
@@ -17,7 +17,7 @@ from common import company as c
 from common import state
 from common.service import Directory, Service
 
-# For each noun before {id}: an id of the other organization, and an id that does not exist.
+# For each noun before {id}: an id from the other organization, and an id that does not exist.
 IDS = {
     "organizations": ("org_beta", "org_nobody"), "roles": ("role_2", "role_none"), "candidates": ("cand_101", "cand_none"),
     "candidate-roles": ("app_101", "app_none"), "candidate-steps": ("cstep_101_1", "cstep_none"),
