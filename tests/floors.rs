@@ -530,7 +530,7 @@ fn a_file_is_short_enough(source: &Source) -> Vec<String> {
     vec![format!("src/{} has {lines} lines, more than {LINES_MAX}: make it a folder of the same name", source.path)]
 }
 
-/// Every file of `src`. All tests share the files, because reading them takes longer than any rule.
+/// Every Rust file of `src`. All tests share the files, because reading them takes longer than any rule.
 static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(sources);
 
 fn sources() -> Vec<Source> {
@@ -622,7 +622,7 @@ fn a_planted_import_cycle_is_found() {
     }
 }
 
-/// Checks that `LAYERS` lists all folders of `src`.
+/// Checks that `LAYERS` lists all top-level modules.
 #[test]
 fn every_module_has_a_layer() {
     for source in SOURCES.iter() {
@@ -631,7 +631,7 @@ fn every_module_has_a_layer() {
     }
 }
 
-/// Returns the top-level module that contains a module, or in `http` the folder directly below.
+/// Returns the top-level module that contains a module or, in `http`, the folder directly below it.
 fn folder_of(module: &[String]) -> String {
     let parts = if module[0] == "http" { module.len().min(2) } else { 1 };
     module[..parts].join("/")

@@ -144,4 +144,4 @@ assert.deepEqual([retried.links.length, retried.status, retried.retry], [roles.l
 assert.deepEqual(faults, []);
 await browser.close();
 site.close();
-console.log('the list, four languages, no roles, hostile texts, loading, a failure and a retry');
+console.log('embed.js: the list, four languages, no roles, hostile texts, loading, a failure and a retry');

@@ -184,7 +184,7 @@ impl<'a> Ledger<'a> {
             let accepted = arrivals_of(earlier).iter().filter_map(|arrival| arrival.accepted).min();
             let last = arrivals_of(earlier).iter().map(|arrival| arrival.connected).max();
             let first = arrivals_of(later).iter().map(|arrival| arrival.connected).min();
-            // A missing time means that nothing arrived, which is another finding.
+            // A missing time means that a message did not arrive or was not accepted, which is another finding.
             if let (Some(accepted), Some(last), Some(first)) = (accepted, last, first)
                 && (first < accepted || first < last)
             {

@@ -40,7 +40,7 @@ impl Message {
         Some(Self { target, headers, body })
     }
 
-    /// Returns the delivery's id, or an empty string.
+    /// Returns the delivery's id, or an empty string if the message has none.
     pub(crate) fn id(&self) -> String {
         let value = self.headers.get("webhook-id").and_then(|value| value.to_str().ok());
         value.unwrap_or_default().to_owned()

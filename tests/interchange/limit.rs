@@ -1,4 +1,4 @@
-//! The limits of interchange documents, each tested with the largest accepted value and the smallest refused value.
+//! The limits of interchange documents, each tested with a value at the limit and a value beyond it.
 
 use appliance::interchange;
 use serde_json::{Value, json};
