@@ -58,7 +58,7 @@ impl Fixture {
     }
 
     /// Blocks the writer inside a job until the returned sender is dropped. Jobs that are queued until then form one
-    /// batch.
+    /// batch, or several if they are too many for one.
     fn hold(&self) -> Sender<()> {
         let (begun, has_begun) = channel();
         let (hold, held) = channel::<()>();
@@ -243,7 +243,7 @@ fn a_refused_savepoint_is_undone_and_the_rest_of_its_job_is_committed() {
     assert_eq!(answers.take(2), ["a: ok", "b: ok"]);
     let committed = ["a-after", "a-before", "a-second", "b-after", "b-before", "b-second"];
     assert_eq!(fixture.users(), committed);
-    // A command on a file without a service has the same savepoints.
+    // A command has the same savepoints.
     let done = store::act_alone(&fixture.path, fixture.world.as_ref(), |tx| {
         add(tx, "c-before")?;
         let _ = tx.savepoint(|| add(tx, "c-act").and(Err::<(), _>(Error::Defect("of its own".to_owned()))));

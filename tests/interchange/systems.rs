@@ -1,5 +1,6 @@
-//! Imports of exports of Lever, Ashby, Workable, OpenCATS and Reqcore: how each system's items and files are imported,
-//! and which are refused. The samples have the structure that each system's documentation or source code shows.
+//! Imports of exports from Lever, Ashby, Workable, OpenCATS and Reqcore: how each system's items and files are
+//! imported, and which are refused. The samples have the structure that each system's documentation or source code
+//! shows.
 
 use std::fs;
 use std::path::Path;
