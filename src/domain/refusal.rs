@@ -80,7 +80,7 @@ pub enum Refusal {
     /// newest first.
     PreconditionFailed(Vec<LaterChange>),
     /// `If-Match` names no version that the resource is known to have had. The value is the newest change, if any.
-    UnknownVersion(Option<LaterChange>),
+    UnknownVersion(Option<Box<LaterChange>>),
     /// An earlier, different request used this `Idempotency-Key`.
     IdempotencyKeyReused,
     /// The body is larger than this many bytes.
@@ -158,7 +158,7 @@ impl Refusal {
     pub fn later_changes(&self) -> &[LaterChange] {
         match self {
             Self::PreconditionFailed(changes) => changes,
-            Self::UnknownVersion(newest) => newest.as_slice(),
+            Self::UnknownVersion(newest) => newest.as_deref().map_or(&[], std::slice::from_ref),
             _ => &[],
         }
     }
@@ -198,7 +198,7 @@ impl Refusal {
                  If the secret is lost, revoke {id} and repeat the request with another Idempotency-Key"
             ),
             Self::PreconditionFailed(changes) => role_version::refusal_sentence(changes),
-            Self::UnknownVersion(newest) => role_version::unknown_version_sentence(newest.as_ref()),
+            Self::UnknownVersion(newest) => role_version::unknown_version_sentence(newest.as_deref()),
             Self::IdempotencyKeyReused => "this Idempotency-Key was used for another request; use a new one".to_owned(),
             Self::MethodNotAllowed(allow) => format!("this path accepts {allow}"),
             Self::PayloadTooLarge(bytes_max) => format!("the body must be at most {bytes_max} bytes"),

@@ -44,7 +44,7 @@ pub fn require_version(tx: &Tx<'_>, role: &Role, condition: Option<&IfMatch>) ->
     };
     let refusal = match seen {
         Some(seen) => Refusal::PreconditionFailed(later_changes(tx, organization, id, seen, LATER_CHANGES_MAX)?),
-        None => Refusal::UnknownVersion(later_changes(tx, organization, id, 0, 1)?.pop()),
+        None => Refusal::UnknownVersion(later_changes(tx, organization, id, 0, 1)?.pop().map(Box::new)),
     };
     Err(refusal.into())
 }
