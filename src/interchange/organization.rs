@@ -1,4 +1,5 @@
-//! The organization object in the interchange document: settings, members, and the candidates that its roles share.
+//! The organization object in the interchange document: its settings, members and roles, and the candidates that the
+//! roles share.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -92,7 +93,8 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::OrganizationRecor
     let pay_transparency = fields.boolean("payTransparency");
     let retention_days = fields.integer("retentionDays", &RETENTION_DAYS);
     let privacy_notice = fields.lines("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX);
-    // If the member is null, candidates never see rejections and hires. If the member is missing, the default applies.
+    // If the member is null, candidates never see a rejection, a hire or the reversal of a hire. If the member is
+    // missing, the default applies.
     let is_never = fields.is_null("decisionVisibleAfterHours");
     let visible_after = fields.integer("decisionVisibleAfterHours", &DECISION_VISIBLE_AFTER_HOURS);
     let require_second_factor = fields.boolean("requireSecondFactor");

@@ -1,6 +1,6 @@
 //! A streaming parser for interchange documents. It holds the members of an object as JSON until the typed object is
-//! created, and parses arrays item by item. Therefore, the JSON values of a large document are never all in memory at
-//! once. The parser reports all findings together.
+//! created, and parses arrays of objects item by item. Therefore, the JSON values of a large document are never all in
+//! memory at once. The parser does not stop at the first finding: it collects the findings of the whole document.
 //!
 //! The parser knows how objects and arrays nest, but does not interpret their members.
 
@@ -17,10 +17,10 @@ use super::json::{self, Strict};
 
 /// A type that is created from an object in the document.
 pub(super) trait Object: Sized {
-    /// The names of all members, in the order of the documentation.
+    /// The names of all members, in the order of an export.
     const MEMBERS: &'static [&'static str];
 
-    /// The members that are arrays of objects: `()`, or a type that [`arrays`] defines.
+    /// The members that are arrays of objects: a type that [`arrays`] defines, or `()` if there are none.
     type Arrays: Arrays;
 
     /// Prepares the context for the members. The parser calls this function before it parses the first member.

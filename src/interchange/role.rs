@@ -17,6 +17,7 @@ use crate::domain::role::{
     CLOSE_REASON_CHARACTERS_MAX, CollarType, POSITIONS_MAX, RoleStatus, SALARY_MAX, Salary, SalaryPeriod, Seats,
     TEXT_CHARACTERS_MAX, WorkType, is_currency,
 };
+use crate::domain::text::counted;
 use crate::store::description::Description;
 use crate::store::{Error, application, role, role_step};
 
@@ -130,7 +131,7 @@ fn are_consistent(fields: &mut Fields<'_, '_>, seats: Seats) -> bool {
     let contradiction = seats.contradiction();
     if let Some(contradiction) = contradiction {
         let Seats { hired, positions, .. } = seats;
-        fields.object_finding(format!("{contradiction} ({hired} hired, {positions} positions)"));
+        fields.object_finding(format!("{contradiction} ({hired} hired, {})", counted(positions, "position")));
     }
     contradiction.is_none()
 }

@@ -19,7 +19,7 @@ pub(super) struct Pipeline {
 
 impl Pipeline {
     /// Numbers the role's steps in the order of the document. Removed steps must come last. Returns `None` if a step is
-    /// invalid, or if a removed step does not come last.
+    /// invalid, or if a removed step precedes a step of the pipeline.
     pub(super) fn of(fields: &mut Fields<'_, '_>, entries: Array<RoleStepEntry>) -> Option<Self> {
         let is_sorted = entries.items.is_sorted_by_key(|entry| entry.is_removed);
         if !is_sorted {

@@ -1,6 +1,6 @@
 //! Imports saved responses from Lever's API (v1), namely those of `GET /postings`, `GET /opportunities`,
 //! `GET /opportunities/:id/applications`, `GET /stages` and `GET /archive_reasons`. An opportunity is one candidacy of
-//! a contact, so it becomes an application, and its contact becomes a candidate.
+//! a contact. Unless the opportunity is a prospect, it becomes an application, and its contact becomes a candidate.
 //!
 //! The members follow an open-source client for the API, which reproduces the types in Lever's developer documentation.
 //! The documentation itself was not completely available. A response to a request with `expand=applications` or

@@ -116,7 +116,8 @@ impl Tables {
         }
     }
 
-    /// Takes a change of a status. A change with faults is ignored, because the status itself is in the application.
+    /// Takes a change of a status. A change is ignored if one of its ids is missing or invalid, because the status
+    /// itself is in the application.
     fn take_change(&mut self, row: &mut Row) {
         let at = row.time("date");
         let [candidate, job, from, to] =

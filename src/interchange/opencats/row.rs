@@ -7,10 +7,10 @@ use crate::domain::timestamp::Timestamp;
 use crate::interchange::addition::RefusedItem;
 use crate::interchange::ats::item::time_in_utc;
 
-/// The beginnings of the dates that OpenCATS and MySQL store instead of a missing date.
+/// The beginnings of the dates that OpenCATS and MySQL store for a missing date.
 const NO_DATES: [&str; 2] = ["1000-01-01", "0000-00-00"];
 
-/// The maximum length of the id of a row in a report.
+/// The maximum length of a row's id in a report.
 const ID_EXCERPT_CHARACTERS: usize = 40;
 
 /// A row of a table, and its faults.

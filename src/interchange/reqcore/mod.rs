@@ -3,8 +3,8 @@
 //!
 //! Two sources have the same members: the responses of `GET /api/jobs`, `/api/candidates`, `/api/applications`,
 //! `/api/jobs/:id/stages` and `/api/documents`; and the rows of the tables `job`, `candidate`, `application`,
-//! `pipeline_stage` and `document` of Reqcore's PostgreSQL database, as JSON with names in snake case. In the first
-//! versions, an application has one of six fixed statuses; in later versions, it refers to a stage of its job.
+//! `pipeline_stage` and `document` of Reqcore's PostgreSQL database, as JSON with names in snake case. In Reqcore's
+//! first versions, an application has one of six fixed statuses; in later versions, it refers to a stage of its job.
 
 use serde_json::Value;
 

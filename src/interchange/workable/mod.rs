@@ -1,6 +1,7 @@
 //! Imports saved responses from Workable's API (v3), namely those of `GET /jobs`, `GET /candidates` and `GET /stages`.
-//! A candidate of Workable belongs to at most one job, so it becomes a candidate and at most one application. The
-//! responses for a single candidate or job have more members. Items from these responses can be in the same arrays.
+//! A candidate in Workable belongs to at most one job. A candidate with a job becomes a candidate with one application.
+//! The import skips all others. The responses for a single candidate or job have more members. Items from these
+//! responses can be in the same arrays.
 //!
 //! The members follow Workable's API reference.
 
@@ -128,7 +129,7 @@ fn application(item: &mut Item) -> Option<Application> {
     let flags = ["disqualified", "withdrew"].map(|path| item.optional(path, "true or false", Value::as_bool));
     let [is_disqualified, has_withdrawn] = flags.map(|flag| flag == Some(true));
     let is_hired = item.get("stage_kind").and_then(Value::as_str) == Some("hired") || item.get("hired_at").is_some();
-    // A candidate of the talent pool has no job.
+    // A candidate in the talent pool has no job.
     let job = item.optional_id("job.shortcode");
     let stage = item.optional_id("stage").map(|id| CurrentStage { name: id.clone(), id });
     let [created_at, updated_at] = ["created_at", "updated_at"].map(|path| item.time(path));
