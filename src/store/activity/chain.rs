@@ -44,9 +44,9 @@ pub fn head_mismatch(tx: &Tx<'_>, recorded: &ChainHead) -> Result<Option<String>
         Some(_) => {
             Some(format!("activities: row {number} does not have the recorded hash, so the chain was rewritten"))
         }
-        None => {
-            Some(format!("activities: the recorded row {number} is missing; the file is older, or rows were removed"))
-        }
+        None => Some(format!(
+            "activities: the recorded row {number} is missing; the file is older than this record, or rows were removed"
+        )),
     })
 }
 

@@ -61,8 +61,8 @@ fn members(value: &impl Serialize) -> Result<Map<String, Value>, Error> {
     }
 }
 
-/// Appends a row for an act by `who`; `None` stands for the service itself, a command or a candidate. `detail` is JSON
-/// text.
+/// Appends a row for an act by `who`; `None` stands for the service itself, a command, a candidate or an unknown actor.
+/// `detail` is JSON text.
 pub fn append(
     tx: &Tx<'_>,
     stamp: &Stamp,

@@ -118,7 +118,7 @@ pub fn latest_act(
     latest(tx, organization, candidate, application, others)
 }
 
-/// Returns the newest act on an application that is a decision at a step or that meets the condition `others`.
+/// Returns an application's newest activity row that records a decision at a step or meets the condition `others`.
 fn latest(
     tx: &Tx<'_>,
     organization: &OrganizationId,

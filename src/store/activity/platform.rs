@@ -38,7 +38,8 @@ pub fn record(
     append(tx, stamp, who, action, &Subject::of_platform(), &detail(before, after)?)
 }
 
-/// Appends a row for a command, in the transaction of the command. `facts` may contain ids and counts, but no names.
+/// Appends a row for a command, in the transaction of the command. `facts` must not contain personal data, such as
+/// names.
 pub fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, facts: &Value) -> Result<(), Error> {
     #[derive(Serialize)]
     struct CommandDetail<'a> {

@@ -287,7 +287,7 @@ pub fn has_applied(
     Ok(to_role(tx, organization, candidate, role)?.is_some())
 }
 
-/// Finds the id of the application of the organization's candidate to the role.
+/// Returns the id of the candidate's application to the role, or `None` if the organization has no such application.
 pub fn to_role(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -1,4 +1,4 @@
-//! The integrity checks for attachments, signups and status pages, for `appliance check`.
+//! The integrity checks for attachments, signups and status pages. `store::check` runs them.
 
 use crate::db::tx::{Error, Tx};
 

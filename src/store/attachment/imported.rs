@@ -73,7 +73,7 @@ impl<'w> AttachmentImport<'w> {
     ///
     /// # Errors
     /// [`Error::Full`] if the disk is full; [`Error::Unavailable`] if another process holds the write lock for too
-    /// long, or if too many uploads are staged.
+    /// long, if too many uploads are staged, or if the unfinished file was swept.
     pub fn store(&self, file: &ImportedFile<'_>) -> Result<StoredFile, Error> {
         match self.act(|tx| is_stored(tx, file.id))? {
             Some(true) => return Ok(StoredFile::Exists),
@@ -108,7 +108,8 @@ impl<'w> AttachmentImport<'w> {
         Ok(StoredFile::Stored)
     }
 
-    /// Completes a file and assigns it to its application. Returns false if there is no such application.
+    /// Completes a file and assigns it to its application. Returns false if the organization has no such application,
+    /// or if the candidate was erased.
     fn complete(
         &self,
         tx: &Tx<'_>,

@@ -313,7 +313,7 @@ pub(super) fn delete_detached(connection: &Connection) -> Result<(), Error> {
     }
 }
 
-/// The maximum number of attachments to delete that one scan returns.
+/// The maximum number of attachments that one scan returns for deletion.
 const SCANNED_MAX: i64 = 64;
 
 fn attachment_id(row: &Row<'_>) -> Result<AttachmentId, Error> {

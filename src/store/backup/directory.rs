@@ -45,7 +45,7 @@ impl Directory {
         Self { path: path.to_owned(), stem, file: file.to_string_lossy().into_owned() }
     }
 
-    /// Creates the directory for its owner only, if it does not exist. Its parent must exist.
+    /// Creates the directory, with access only for its owner, if it does not exist. Its parent must exist.
     pub(super) fn create(&self) -> Result<()> {
         match std::fs::DirBuilder::new().mode(0o700).create(&self.path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
@@ -138,8 +138,8 @@ impl Directory {
         Ok(aside)
     }
 
-    /// Removes the remains of backups and deletions that were killed midway. The remains are partial files under the
-    /// names of scheduled backups, and the companions of a missing scheduled backup whose manifest still exists.
+    /// Removes the remains of backups and deletions that were killed midway. The remains are partial files of scheduled
+    /// backups and of their companions, and the companions of a missing scheduled backup whose manifest still exists.
     pub(super) fn remove_remains(&self) -> Result<()> {
         let names = self.names()?;
         let is_ours = |name: &str| backup::parse_name(&self.stem, name).is_some();

@@ -21,14 +21,15 @@ const POLL: Duration = Duration::from_millis(20);
 /// The number of polls that a command may take to end after SIGTERM, before it gets SIGKILL: a second.
 const POLLS_TO_END: u32 = 50;
 
-/// The maximum number of polls for which the start is repeated while the command's file is open for writing: a minute.
+/// The maximum number of polls for which the start waits while the command's file is open for writing: a minute.
 const POLLS_TO_START: u32 = 3_000;
 
 /// Runs the command with the path of the backup as its only argument, without a shell. The command and its children are
 /// one process group, which is ended at the deadline and when the service stops.
 ///
 /// # Errors
-/// The reason, if the command cannot be started, fails or takes too long, or if the service stops.
+/// The reason, if the command cannot be started, fails or takes too long, if its exit status cannot be read, or if the
+/// service stops.
 pub(super) fn run(command: &Path, backup: &Path, world: &dyn World, interrupt: &Interrupt) -> Result<(), String> {
     let begun = world.monotonic();
     let mut child = start(command, backup, interrupt).map_err(|error| format!("it cannot be started: {error}"))?;
@@ -177,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hook_is_ended_when_the_service_stops_even_if_it_ignores_the_signal() {
+    fn a_hook_that_ignores_the_signal_is_ended_when_the_service_stops() {
         let fixture = Fixture::new();
         let script = "trap '' TERM; while :; do sleep 1000; done";
         let outcome = fixture.run_until(script, || fixture.interrupt.set());

@@ -1,5 +1,5 @@
-//! Scheduled backups: the service copies its file to a directory, checks each copy, and deletes surplus ones. The rules
-//! are in `domain::backup`.
+//! Scheduled backups: the service copies its file to a directory, checks each copy, and deletes surplus backups. The
+//! rules are in `domain::backup`.
 
 mod directory;
 mod hook;
@@ -87,7 +87,7 @@ pub struct Status {
     pub has_hook_failed: bool,
 }
 
-/// Returns the checked backups of a file in a directory, oldest first: their times and sizes. Changes nothing.
+/// Returns the times and sizes of a file's checked backups in a directory, oldest first. Changes nothing.
 ///
 /// # Errors
 /// The error of the operating system if the directory cannot be read.

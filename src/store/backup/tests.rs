@@ -72,7 +72,7 @@ impl Fixture {
         self.job.step();
     }
 
-    /// Returns the names in the directory of the backups, without their companions.
+    /// Returns the names of the files in the backup directory, except manifests.
     fn backups(&self) -> Vec<String> {
         let entries = std::fs::read_dir(&self.settings.directory).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
@@ -202,7 +202,7 @@ fn a_jump_of_the_clock_deletes_no_backup() {
         let good = fixture.backups();
         let right = fixture.world.now();
         fixture.world.set(if is_ahead { right.plus(jump) } else { right.minus(jump) });
-        // The jump makes no backup due, and restarts make at most one.
+        // The jump makes no backup due, and the five restarts together make one due.
         fixture.step_after(HOUR);
         assert_eq!(fixture.backups(), good);
         for _ in 0..5 {
@@ -286,7 +286,7 @@ fn a_backup_that_would_fill_the_disk_is_not_made() {
     assert_eq!(fixture.backups().len(), 1);
 }
 
-/// An organization without a row in the status cache, which `appliance check` finds.
+/// An organization without a row in the status cache, which `appliance check` reports.
 const UNSOUND: &str = "INSERT INTO organizations (id, slug, slug_key, name, domain, logo, portal_enabled, portal_theme,
                          require_external_position_id, enabled, time_zone, pay_transparency, privacy_notice,
                          require_second_factor, created_at, updated_at)

@@ -1,6 +1,6 @@
 //! The cards of a role's board: one for each application in progress that has a current step, and one for each hire.
 //!
-//! A board can have many cards, so the queries read only columns that the board needs.
+//! A board can have many cards, so the queries read only the columns that the board needs.
 
 use std::ops::ControlFlow;
 

@@ -119,7 +119,7 @@ const BY_EMAIL: &str = concat!(
       WHERE organization_id = $1 AND email_key = $2"
 );
 
-/// Selects the candidate of an organization with this number.
+/// Selects an organization's candidate by number.
 const BY_NUMBER: &str = concat!(
     "SELECT ",
     candidate_columns!(),
@@ -127,7 +127,7 @@ const BY_NUMBER: &str = concat!(
       WHERE number = $1 AND organization_id = $2"
 );
 
-/// Selects the candidates of an organization up to this number, newest first.
+/// Selects an organization's candidates with numbers up to a bound, newest first.
 const NEWEST: &str = concat!(
     "SELECT ",
     candidate_columns!(),

@@ -116,7 +116,7 @@ pub(super) fn count_of_role(
 pub(super) enum NumberSource {
     /// All candidates, in memory.
     Sorted(SortedNumbers),
-    /// Several ranges, each sorted by candidate number.
+    /// One or more ranges, each sorted by candidate number.
     Ranges(Vec<RangeSource>),
     /// A word prefix, read block by block.
     Blocks(BlockSource),

@@ -1,10 +1,11 @@
 //! Lists of candidates, newest first. All filters share the order and the cursors.
 //!
 //! The cost of a page depends on its rows, not on the size of the organization. Each condition is a source of candidate
-//! numbers, newest first ([`NumberSource`]), and each source skips to the next number of the other sources. A source
-//! with few candidates is read and sorted completely. From a source with many candidates, the search reads only the
-//! rows that the page needs. If several conditions match many candidates, the search starts with the newest candidates,
-//! because counting the matches of each condition would cost more than a page.
+//! numbers, newest first ([`NumberSource`]), unless it costs less to check each candidate of the other sources. Each
+//! source skips to the next number of the other sources. A source with few candidates is read and sorted completely.
+//! From a source with many candidates, the search reads only the rows that the page needs. If several conditions match
+//! many candidates, the search starts with the newest candidates, because counting the matches of each condition would
+//! cost more than a page.
 
 use super::number_source::{self, NumberSource, PrefixRange};
 use super::{BY_NUMBER, Candidate, NEWEST, read_candidate, with_email, word_index};
@@ -30,7 +31,7 @@ pub struct Filter {
 }
 
 /// If the only condition of a filter is a word, and at most this many rows match it, all of these rows are read and
-/// sorted for every page.
+/// sorted for every page. The rows of names and the rows of addresses are counted separately, here and below.
 const FEW_ROWS: i64 = 1_000;
 
 /// If at most this many rows meet one of several conditions, the search starts with the candidates of these rows, and
@@ -51,7 +52,8 @@ const DENSE_ROWS: usize = 256;
 /// meet all conditions, these blocks fill the page; otherwise, searching them costs next to nothing.
 const BLOCKS_AT_ONCE: i64 = 8;
 
-/// Returns at most `rows` candidates of the organization with a number below `before`, newest first.
+/// Returns at most `rows` of the organization's candidates who match the filter and have a number below `before`. The
+/// newest come first.
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -74,7 +76,7 @@ pub fn page(
 struct Search<'a> {
     tx: &'a Tx<'a>,
     organization: &'a OrganizationId,
-    /// A candidate matches if every source yields its number.
+    /// Only candidates whose numbers every source yields can match.
     sources: Vec<NumberSource>,
     /// The prefixes that are checked for each candidate that the sources yield.
     checked: Vec<WordPrefix>,

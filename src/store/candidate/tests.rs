@@ -105,7 +105,7 @@ fn insert_people(connection: &Connection) -> Vec<Person> {
 }
 
 fn person(nth: usize, number: usize) -> Person {
-    // Nearly all candidates have one of two first names. Few share a last name.
+    // Nearly all candidates have one of two first names. At most three candidates share a last name.
     let first = ["Anna", "Annabel", "Zoë"][if nth.is_multiple_of(97) { 2 } else { nth % 2 }];
     let statuses = [ApplicationStatus::InProgress, ApplicationStatus::Hired, ApplicationStatus::Withdrawn];
     let name = format!("{first} S{}", nth / 3);
