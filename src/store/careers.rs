@@ -1,4 +1,4 @@
-//! Queries for the roles on career pages. Career pages need different columns from the portal API.
+//! Queries for the roles on career pages. The portal API needs other columns (`portal`).
 
 use super::role::record;
 use crate::db::row::Columns;

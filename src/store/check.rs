@@ -188,7 +188,7 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     findings.extend(tx.all(&steps, [], |row| {
-        Ok(format!("application {} has a current step that does not follow from its steps", Columns::of(row).text()?))
+        Ok(format!("the current step of application {} does not follow from its steps", Columns::of(row).text()?))
     })?);
     Ok(findings)
 }

@@ -1,5 +1,5 @@
 //! Queries for the subject-access export: the stored responses about the candidate, and all of the candidate's signups.
-//! Also records the export in the activity, and counts all signups for the command `export`.
+//! This module also records the export in the activity, and counts all signups for the command `export`.
 
 use super::activity;
 use super::signup::{self, Signup};

@@ -1,4 +1,4 @@
-//! Operations on the database file with the schema of this program. `db::file` implements them.
+//! Operations on the database file with the schema of this program. `db::file` and `db::upgrade_plan` implement them.
 
 use std::path::Path;
 

@@ -196,7 +196,7 @@ pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec
     })
 }
 
-/// A member, as the page of members shows them.
+/// A member, as the pages about members show them.
 #[derive(Debug, Clone)]
 pub struct MemberProfile {
     pub user_id: UserId,
@@ -259,7 +259,7 @@ pub fn without_factor(
     })
 }
 
-/// Finds one member of an organization, with the facts for acts of `who` on this member.
+/// Finds one member of an organization, with the facts for acts by `who` on this member.
 pub fn find_profile(
     tx: &Tx<'_>,
     organization: &OrganizationId,

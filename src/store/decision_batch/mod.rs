@@ -1,6 +1,6 @@
 //! Decision batches: the same decision on several applications to a role, in one transaction. The service decides on
 //! each application separately. It applies the same rule, appends the same activity row and changes the same counts as
-//! for a single decision. A refused application does not stop the others.
+//! for a single decision. A refusal for one application does not stop the decisions on the others.
 //!
 //! `record` stores the batches, and `undo` undoes them.
 
@@ -73,7 +73,7 @@ pub struct DecidedBatch {
 ///
 /// # Errors
 /// `not_found` if the decision is a move to a step that the role does not have; `validation_error` if the decision puts
-/// applications aside until a day that is not after today, or that is more than a year away.
+/// applications aside until a day that is not after today, or that is more than 365 days away.
 pub fn decide(
     tx: &Tx<'_>,
     world: &dyn World,
@@ -97,8 +97,9 @@ pub fn decide(
     Ok(DecidedBatch { id: Some(new.id), items })
 }
 
-/// Undoes each decision of the batch that is still the last act on its application. Check that the caller may manage
-/// the role before calling this function.
+/// Undoes each decision of the batch that is still the last decision on its application. For a batch that put
+/// applications aside, changes to later marks count as decisions. Check that the caller may manage the role before
+/// calling this function.
 ///
 /// # Errors
 /// `conflict` if the batch was already undone, or is at least 10 minutes old; `forbidden` for any user except the one

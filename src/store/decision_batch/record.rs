@@ -131,7 +131,8 @@ fn delete_expired(tx: &Tx<'_>) -> Result<(), Error> {
 }
 
 /// Describes at most `findings_max` stored batches that contradict the activity: batches without decisions, and batches
-/// with a decision whose activity row names another role, user or action, or lacks the application or the step.
+/// with a decision whose activity row names another organization, role, user or action, or lacks the application or the
+/// step.
 pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let sql = format!(
         "SELECT b.id

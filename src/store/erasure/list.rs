@@ -4,8 +4,9 @@
 //!
 //! A line starts with an id, followed by at most one word:
 //! - no word: the candidate with this id was erased with all signups under their address;
-//! - `own`: the candidate asked for the erasure on their status page, and the signups of other people under the same
-//!   address stay;
+//! - `own`: the candidate was erased, but the signups of other people under the same address stay, because the
+//!   candidate asked for the erasure on their status page, or because the file did not show who erased the candidate
+//!   (`missing_list`);
 //! - `retention`: retention erased the candidate. A start does not repeat this erasure, because retention finds the
 //!   candidate due again, with a clock that it trusts;
 //! - `signup`: the signup with this id was deleted.
@@ -111,7 +112,7 @@ impl ListLine {
     }
 }
 
-/// The erasures in a list without duplicates, each with the last change to the candidate. If any line for an erasure
+/// The erasures in a list, without duplicates, each with the last change to the candidate. If any line for an erasure
 /// lacks the last change, the value is `None`, and later changes to the candidate do not prevent the erasure.
 pub(super) type ListedErasures = BTreeMap<ListedErasure, Option<LastChange>>;
 
@@ -340,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn the_error_for_an_unusable_list_says_whether_reading_or_writing_failed() {
+    fn the_error_for_an_unusable_list_shows_whether_reading_or_writing_failed() {
         let dir = tempfile::tempdir().unwrap();
         let list = ErasureList::beside(&dir.path().join("a.db"));
         // A directory can be neither read nor written as a file.

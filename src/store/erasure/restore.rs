@@ -45,7 +45,8 @@ pub struct RepeatedErasures {
 /// repeated erasures, unless another process is reading the file.
 ///
 /// # Errors
-/// [`OpenError::Companion`] if the list cannot be read; [`OpenError::Store`] if the file cannot be written.
+/// [`OpenError::Companion`] if the list cannot be read or is damaged; [`OpenError::Store`] if the file cannot be read
+/// or written.
 pub(in super::super) fn restore(path: &Path, world: &dyn World) -> Result<(Erasures, RepeatedErasures), OpenError> {
     let listed = Erasures::read_list(path).map_err(|error| OpenError::Companion(error.to_string()))?;
     // A process that was killed may have left pages to wipe after an erasure.

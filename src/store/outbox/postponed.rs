@@ -1,4 +1,5 @@
-//! Brings forward attempts that were scheduled while the clock was ahead, to the latest time that the schedule allows.
+//! Attempts that were scheduled while the clock was ahead. This module brings them forward to the latest time that the
+//! schedule allows.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};

@@ -127,8 +127,8 @@ fn find(tx: &Tx<'_>, credential_id: &[u8]) -> Result<Option<StoredPasskey>, Erro
 }
 
 /// Verifies an assertion by the passkey with this credential id. If the assertion is accepted, records that the passkey
-/// was used. With `user`, only a passkey of this user is accepted. If the assertion is refused because it comes from a
-/// copy of an authenticator, records the refusal as platform activity.
+/// was used. With `user`, only a passkey of this user is accepted. If the assertion is refused because it might come
+/// from a copy of an authenticator, records the refusal as platform activity.
 pub fn accept(
     tx: &Tx<'_>,
     stamp: &Stamp,
