@@ -13,7 +13,7 @@ crate::tests![
     a_candidate_with_an_attachment_is_marked,
     a_removed_step_is_shown_while_somebody_is_there,
     a_narrow_screen_shows_one_step,
-    the_board_of_a_role_without_candidates_names_the_next_step,
+    the_board_of_a_role_without_candidates_shows_what_to_do,
     the_board_of_a_disabled_organization_does_not_link_to_the_posting,
     the_board_of_a_role_without_steps_names_the_next_step,
     a_member_may_look_but_not_decide,
