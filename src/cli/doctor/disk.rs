@@ -5,6 +5,7 @@ use std::path::Path;
 use super::patient::Patient;
 use super::report::{Report, Urgency};
 use crate::domain::disk::DiskSpace;
+use crate::domain::text::counted;
 use crate::store::backup;
 use crate::store::file::{beside, parent};
 
@@ -55,7 +56,7 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
     examine_leftovers(&patient.path, report);
 }
 
-/// Estimates from the sizes of the backups when the disk will be full.
+/// Estimates when the disk will be full, from the sizes of the backups.
 fn examine_growth(patient: &Patient<'_>, disk: DiskSpace, report: &mut Report) {
     let Some(settings) = patient.args.backups.clone().settings(patient.limits) else { return };
     let backups = backup::list(&settings.directory, &patient.path).unwrap_or_default();
@@ -71,8 +72,9 @@ fn examine_growth(patient: &Patient<'_>, disk: DiskSpace, report: &mut Report) {
             Urgency::Soon,
             AREA,
             format!(
-                "the file grows by {} a day, so the disk will be full in {days_left:.0} days",
-                shown_size(bytes_per_day as u64)
+                "the file grows by {} a day, so the disk will be full in {}",
+                shown_size(bytes_per_day as u64),
+                shown_days(days_left)
             ),
             format!("df -h {}", parent(&patient.path).display()),
         );
@@ -101,11 +103,35 @@ fn examine_leftovers(path: &Path, report: &mut Report) {
     }
 }
 
+/// Returns a number of days in words: whole days, or "less than a day".
+fn shown_days(days: f64) -> String {
+    if days < 1.0 { "less than a day".to_owned() } else { counted(days.round() as u64, "day") }
+}
+
 /// Returns a size in MB, or in GB from 1 GB.
 fn shown_size(bytes: u64) -> String {
     if bytes < 1_000_000_000 {
         format!("{:.1} MB", bytes as f64 / 1e6)
     } else {
         format!("{:.1} GB", bytes as f64 / 1e9)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_shown_in_whole_days_or_as_less_than_a_day() {
+        for (days, expected) in [
+            (0.0, "less than a day"),
+            (0.99, "less than a day"),
+            (1.0, "1 day"),
+            (1.4, "1 day"),
+            (1.6, "2 days"),
+            (29.9, "30 days"),
+        ] {
+            assert_eq!(shown_days(days), expected, "{days}");
+        }
     }
 }
