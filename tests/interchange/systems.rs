@@ -148,6 +148,22 @@ fn ashby_jobs_candidates_and_applications_are_imported() {
 }
 
 #[test]
+fn archiving_an_ashby_hire_does_not_change_the_day_of_the_hire() {
+    let dir = copy("ashby");
+    replace(&dir, "applications.json", "\"archivedAt\": null", "\"archivedAt\": \"2025-04-01T10:00:00.000Z\"");
+    let hired_date = || {
+        let company = Company::new();
+        company.export_of("ashby", &[], dir.path().to_str().unwrap()).fine();
+        let cam = company.application("ab_job_10b00000-0000-4000-8000-000000000001", "cam@home.example");
+        assert_eq!(cam["status"], "Hired");
+        cam["hiredDate"].clone()
+    };
+    assert_eq!(hired_date(), "2025-03-10T11:00:00.000000Z", "the offer was accepted on this day");
+    fs::remove_file(dir.path().join("offers.json")).unwrap();
+    assert_eq!(hired_date(), "2025-03-03T09:00:00.000000Z", "without an offer, the last update counts");
+}
+
+#[test]
 fn an_ashby_stage_of_another_plan_is_a_step_if_an_application_is_at_it() {
     let company = Company::new();
     let dir = copy("ashby");

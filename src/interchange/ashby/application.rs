@@ -37,15 +37,16 @@ fn read_application(item: &mut Item) -> Option<Application> {
     let reason_id = item.optional_id("archiveReason.id");
     let reason = reason_of(item, "archiveReason.text", "archiveReason.reasonType");
     item.is_valid().then_some(())?;
+    let status = status?.unwrap_or(Status::Active);
     Some(Application {
         id: item.own_id()?,
         location: item.location().to_owned(),
         is_prospect: is_lead,
         person: person?,
         job,
-        status: status?.unwrap_or(Status::Active),
+        status,
         applied_at,
-        ended_at: archived_at,
+        ended_at: archived_at.filter(|_| status == Status::Rejected),
         last_activity_at: updated_at,
         stage,
         reason_id,
