@@ -25,8 +25,9 @@ const IDLE_CONNECTIONS: usize = 10_000;
 /// The number of descriptors for other files of this process and the service.
 const OTHER_DESCRIPTORS: usize = 500;
 
-/// The time after the first answer until the service uses as little memory as an idle service.
-const CALM: Duration = Duration::from_secs(1);
+/// The time after the last answer until the service uses as little memory as an idle service. Freed pages go back to
+/// the system within about two seconds.
+const CALM: Duration = Duration::from_secs(3);
 
 /// The interval at which the memory of a busy service is read.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
