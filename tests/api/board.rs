@@ -13,6 +13,7 @@ crate::tests![
     the_candidate_who_waits_longest_comes_first,
     the_time_at_a_step_grows_with_the_clock,
     an_advanced_candidate_goes_to_the_end_of_the_next_step,
+    a_reopened_application_returns_to_its_earlier_position,
     decided_applications_leave_the_board_and_are_counted,
     a_removed_step_is_shown_while_candidates_are_there,
     an_application_without_a_current_step_is_only_counted,
@@ -130,11 +131,25 @@ fn an_advanced_candidate_goes_to_the_end_of_the_next_step() {
     assert_eq!(names(interview), ["Candidate 3", "Candidate 1"]);
     assert_eq!(interview[0]["candidateStepId"], hiring.candidates[2].steps[2]);
     assert_eq!([&interview[0]["secondsInStep"], &interview[1]["secondsInStep"]], [60, 0]);
-    // A reopened application is back at its step, and its time there starts again.
-    client.post_empty(&hiring.decision(0, 2, "reject")).expect(200);
+}
+
+fn a_reopened_application_returns_to_its_earlier_position() {
+    let app = App::start();
+    let hiring = app.hiring();
+    let client = staff(&app, &hiring);
+    for candidate in [2, 0] {
+        app.pass(60);
+        client.post_empty(&hiring.decision(candidate, 1, "validate")).expect(200);
+    }
+    client.post_empty(&hiring.decision(2, 2, "reject")).expect(200);
     assert_eq!(counts(&board(&client, &hiring)), [0, 1, 1, 0]);
-    client.post(&hiring.decision(0, 2, "reopen"), &json!({ "reason": "a mistake" })).expect(200);
-    assert_eq!(names(&board(&client, &hiring)["steps"][2]["candidates"]), ["Candidate 3", "Candidate 1"]);
+    app.pass(60);
+    client.post(&hiring.decision(2, 2, "reopen"), &json!({ "reason": "a mistake" })).expect(200);
+    // The time at the step counts from the first arrival.
+    let seen = board(&client, &hiring);
+    let interview = &seen["steps"][2]["candidates"];
+    assert_eq!(names(interview), ["Candidate 3", "Candidate 1"]);
+    assert_eq!([&interview[0]["secondsInStep"], &interview[1]["secondsInStep"]], [120, 60]);
 }
 
 fn decided_applications_leave_the_board_and_are_counted() {
