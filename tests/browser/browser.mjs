@@ -7,9 +7,10 @@ import { base } from './company.mjs';
 
 export const LANGUAGES = ['en', 'de', 'fr', 'es'];
 
-/// Returns whether this run checks pages in this language at every width and in every colour scheme. A short run does
-/// so only in English. In the other languages, it checks each page once and without the rules about colours, because
-/// the words do not depend on widths and colours, and colours do not depend on the language.
+/// Returns whether this run checks pages in this language in full. A short run does so only in English. In the other
+/// languages, it checks pages in one colour scheme and without the rules about colours, because colours do not depend
+/// on the language. The part `accessible` also checks these pages at one width only, because their words do not depend
+/// on the width.
 export const hasEveryLook = (lang) => lang === 'en' || !process.env.SHORT;
 
 /// The labels of buttons and links, in each language.
