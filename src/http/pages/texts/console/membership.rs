@@ -104,7 +104,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         change: "Change",
         role: "Role in the organization",
         save: "Save",
-        reset: "Make a link to sign in again",
+        reset: "Make a new sign-in link",
         reset_hint: "Use this for a member who has lost their password or second factor. Making the link signs the member out everywhere. The link works for an hour, and its use removes the second factor.",
         new_link: "Make a new invitation link",
         remove: "Remove from the organization",

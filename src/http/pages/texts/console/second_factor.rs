@@ -73,7 +73,7 @@ pub(in crate::http) static SECOND_FACTOR: ByLanguage<SecondFactorTexts> = ByLang
         enter: "Enter the code that the app now shows.",
         confirm: "Confirm",
         wrong_code: "This code is wrong or has already been used. Wait for the next one. If that one is wrong too, check the clock of your phone.",
-        replace_effect: "The app that you use now stops working for this account when you confirm.",
+        replace_effect: "When you confirm, your current app stops working for this account.",
         recovery: "Recovery codes",
         recovery_lead: "A recovery code replaces your second factor once, for example if you lose your phone.",
         recovery_left: Counted { one: "{count} unused code", many: "{count} unused codes" },
