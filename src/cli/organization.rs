@@ -52,7 +52,8 @@ struct Create {
     #[command(flatten)]
     db: DbArg,
 
-    /// The slug, which is part of the portal's address: 1 to 64 characters from a-z, 0-9 and -.
+    /// The slug, which is part of the portal's address: 1 to 64 letters from a to z, digits and hyphens. Upper and
+    /// lower case are preserved, but make no difference.
     #[arg(long, env = "APPLIANCE_SLUG", value_name = "SLUG", value_parser = parse_slug)]
     slug: Slug,
 
