@@ -28,7 +28,8 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use standardwebhooks::{HEADER_WEBHOOK_ID, Webhook};
 use tokio::net::TcpListener;
 
-/// The service's messages are smaller than 20 kB. A larger body comes from another sender.
+/// The maximum size of a body. The service's messages are smaller than 20 kB, so a body above this limit comes from
+/// another sender.
 const MESSAGE_BYTES_MAX: usize = 64 * 1_024;
 
 /// The time within which a client must send the head of a request.

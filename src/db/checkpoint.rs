@@ -273,7 +273,7 @@ mod tests {
         let begin = "PRAGMA wal_autocheckpoint = 0; INSERT INTO rows VALUES (0); BEGIN; SELECT count(*) FROM rows";
         other.execute_batch(begin).unwrap();
         connection.execute_batch("INSERT INTO rows VALUES (1)").unwrap();
-        // The reader ends between the tries, but then the file may not be changed.
+        // The reader ends between the tries, but from then on the file must not be changed.
         let mut checks = 0;
         let emptied = empty_log(&connection, || {
             checks += 1;

@@ -23,7 +23,7 @@ impl<E> Default for PendingEntries<E> {
 }
 
 impl<E: Entry> PendingEntries<E> {
-    /// Adds an entry. Returns false if the entry would exceed [`BYTES_MAX`].
+    /// Adds an entry. Returns false, and adds nothing, if the total would then exceed [`BYTES_MAX`].
     pub(crate) fn push(&mut self, entry: Pending<E>) -> bool {
         if self.bytes + entry.bytes() > BYTES_MAX {
             return false;

@@ -14,7 +14,8 @@ pub(in crate::http) struct FrameTexts {
     /// The heading of the list of keyboard shortcuts.
     pub(in crate::http) keys: &'static str,
     pub(in crate::http) close: &'static str,
-    /// The message if a module got no answer to a request. The service may still have acted on the request.
+    /// The message if a JavaScript module of the page got no answer to a request. The service may still have acted on
+    /// the request.
     pub(in crate::http) offline: &'static str,
 }
 
