@@ -429,9 +429,9 @@ CREATE TABLE candidate_role_steps (
 CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id, status);
 
 -- A submitted application form, as entered (`/signup/{token}`). A later signup has no application: a candidate with the
--- same address had applied to the role before (`later_of`), and an address alone proves nothing. Its status page shows
--- only the submitted form and `steps`, the names of the role's steps at that time. `links` and `steps` are JSON arrays
--- of strings; `locale` is the language of the form.
+-- same address had applied to the role before (`later_of`), and an address alone proves nothing. The status page of a
+-- later signup shows only the submitted form and `steps`, the names of the role's steps at that time. `links` and
+-- `steps` are JSON arrays of strings; `locale` is the language of the form.
 CREATE TABLE signups (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),

@@ -8,8 +8,8 @@ use super::load::Load;
 use super::process::{Process, own_cpu};
 
 /// The pause after a round. Because of the pause, the background work of a round counts toward the CPU time of that
-/// round, and not of the next one. The pause is longer than the interval at which the service checks its write-ahead
-/// log.
+/// round, and not toward that of the next one. The pause is longer than the interval at which the service checks
+/// its write-ahead log.
 const SETTLE: Duration = Duration::from_millis(300);
 
 /// One round of one side.

@@ -54,8 +54,8 @@ impl AcmeArgs {
         self.acme_domain.as_ref().map(|domain| format!("https://{}", domain.as_str()))
     }
 
-    /// Returns a finding for each option that contradicts another option, or that needs another option or a feature of
-    /// the build that is missing.
+    /// Returns a finding for each option that contradicts another option, or that needs an option that is not set or a
+    /// feature that the build lacks.
     pub(super) fn contradictions(&self, has_files: bool, base_url: Option<&str>, redirects: bool) -> Vec<Finding> {
         let has_domain = self.is_set();
         let needs = |option, is_set| Finding::needs(option, is_set, "acme-domain", has_domain);
@@ -116,7 +116,7 @@ pub(super) fn parse_directory(text: &str) -> Result<String, String> {
     let text = text.trim();
     let uri = http::url_parts(text).filter(|(scheme, host)| scheme == "https" && !host.is_empty());
     uri.map(|_| text.to_owned())
-        .ok_or_else(|| format!("the directory of an authority is an https URL, such as {DIRECTORY}"))
+        .ok_or_else(|| format!("the directory of an authority must be an https URL, such as {DIRECTORY}"))
 }
 
 #[cfg(test)]

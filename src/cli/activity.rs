@@ -12,8 +12,8 @@ use crate::world::World;
 /// The maximum number of rows in a list. The command holds all of them in memory, at about 300 bytes each.
 const ROWS_MAX: u32 = 100_000;
 
-/// List platform activity, such as changes to keys and users, sign-ins, refused keys, and commands that were run on the
-/// file, newest first.
+/// List platform activity, newest first. Examples are changes to keys and users, sign-ins, refused keys, and commands
+/// that were run on the file.
 ///
 /// One line per activity row: time, action, user id, API key id, details as JSON. The columns are aligned under
 /// headings on a terminal, and separated by tabs otherwise. The activity of an organization is available over HTTP.

@@ -30,7 +30,7 @@ pub(super) struct BackupScheduleArg {
     backup_keep: Keep,
 
     /// A program that runs after each backup, for example to copy the backup to another machine. The only argument of
-    /// the program is the path of the backup. The service ends a program that still runs after 6 hours.
+    /// the program is the path of the backup. The service ends a program that is still running after 6 hours.
     #[arg(long, env = "APPLIANCE_BACKUP_HOOK", value_name = "COMMAND")]
     backup_hook: Option<PathBuf>,
 }
@@ -64,5 +64,5 @@ impl BackupScheduleArg {
 
 fn parse_every(text: &str) -> Result<Duration, String> {
     hr_delivery::parse_duration(text, EVERY)
-        .ok_or_else(|| "the time between two backups is from 1m to 744h, such as 24h".to_owned())
+        .ok_or_else(|| "the time between two backups must be from 1m to 744h, for example 24h".to_owned())
 }

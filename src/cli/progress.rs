@@ -36,7 +36,7 @@ impl Progress {
             let verb = shown.lock().unwrap_or_else(PoisonError::into_inner).clone();
             let _ = write!(io::stderr().lock(), "\r{}\x1b[K", line(&verb, done(), total, elapsed));
         };
-        // The first line is written before the work begins, which can be over before the thread runs.
+        // The first line is written before the work begins, because the work can end before the thread runs.
         show(Duration::ZERO);
         let show_rest = move || {
             let mut elapsed = Duration::ZERO;

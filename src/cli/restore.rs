@@ -20,12 +20,12 @@ const TRANSFERS_OF_COPY: u64 = 7;
 /// Checks the backup, and prints what is lost and what comes back. The old file stays next to the new file as
 /// FILE.before-restore-TIME. If the command is killed, FILE is the old or the new file; run the command again.
 ///
-/// Access that was withdrawn after the backup does not come back, such as revoked keys, ended sessions, old passwords,
-/// earlier roles, disabled users, removed members and second factors. These facts come from the old file. If the old
-/// file is missing, cannot be read or is damaged, or if neither the file nor the backup is a later state of the other,
-/// all sessions and sign-in links end. The command adds the list COPY.erased to the erasure list FILE.erased. The next
-/// start of the service erases the candidates on FILE.erased again, except those who were changed or placed under a
-/// legal hold after they were put on the list.
+/// Access that was withdrawn after the backup does not come back: for example, revoked keys, ended sessions, old
+/// passwords, earlier roles, disabled users, removed members and second factors. These facts come from the old file. If
+/// the old file is missing, cannot be read or is damaged, or if neither the file nor the backup is a later state of the
+/// other, all sessions and sign-in links end. The command adds the list COPY.erased to the erasure list FILE.erased.
+/// The next start of the service erases the candidates on FILE.erased again, except those who were changed or placed
+/// under a legal hold after they were put on the list.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

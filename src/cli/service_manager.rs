@@ -69,7 +69,7 @@ impl ServiceManager {
         self.send("STOPPING=1\nSTATUS=answering requests that have begun");
     }
 
-    /// Sends a notification. A failure is ignored: the service must run without its manager.
+    /// Sends a notification. A failure is ignored, because the service must also work without its manager.
     fn send(&self, state: &str) {
         if let Some((socket, manager)) = &self.socket {
             let _ = socket.send_to_addr(state.as_bytes(), manager);

@@ -41,7 +41,7 @@ pub(crate) enum Use {
 
 impl Use {
     /// Returns the size of the connection's page cache in KiB. The cache of a reading connection is small, because a
-    /// service has up to about twenty of them, and the operating system also caches the pages.
+    /// service has up to about twenty such connections, and the operating system also caches the pages.
     fn cache_kib(self) -> i64 {
         match self {
             Self::Write => 16_384,

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 use super::hooks::{Entry, Pending};
 
 /// The maximum total number of bytes in the waiting entries, which is enough for about a hundred thousand requests.
-/// Requests whose entries would exceed the limit are refused.
+/// A request is refused if its entry would make the total exceed this limit.
 const BYTES_MAX: usize = 16 * 1_024 * 1_024;
 
 /// All waiting entries, oldest first.

@@ -45,7 +45,7 @@ const RENEWAL: (u32, u32) = (2, 3);
 
 /// The divisor that gives the minimum time between two orders: the new certificate's period is divided by this number.
 /// The minimum applies even if the certificate seems to be due, because a new certificate seems to be old if the clock
-/// is ahead. It does not apply if an operator asks for an attempt.
+/// is ahead. The minimum does not apply if an operator asks for an attempt.
 const ORDER_PART: u32 = 3;
 
 /// The maximum lengths of a DNS name and of its labels (RFC 1035 §2.3.4).
@@ -78,9 +78,9 @@ impl Domain {
         if name.len() <= NAME_BYTES_MAX && is_public && name.split('.').all(is_label) {
             return Ok(Self(name));
         }
-        Err("the name of a certificate is a public host name, such as jobs.example.com, without scheme, port or final \
-             dot"
-        .to_owned())
+        Err("the name of a certificate must be a public host name, such as jobs.example.com, without scheme, port or \
+             final dot"
+            .to_owned())
     }
 
     pub fn as_str(&self) -> &str {
@@ -119,7 +119,7 @@ impl Attempts {
         *self = Self { ordered_at: Some(now), ..Self::default() };
     }
 
-    /// Moves back the times that are too far ahead of `now`, because the clock was set back. Waits then begin again.
+    /// Moves back the times that are too far ahead of `now` because the clock was set back. Waits then begin again.
     pub fn correct(&mut self, now: Timestamp) {
         for time in [&mut self.failed_at, &mut self.ordered_at] {
             *time = time.map(|time| time.min(now));

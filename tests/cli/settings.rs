@@ -190,9 +190,9 @@ fn a_file_that_cannot_be_read_or_that_other_users_can_change_is_refused() {
     dir.run(&serve).failed(78, "a.toml: the settings file cannot be read");
     std::fs::remove_dir(dir.path("a.toml")).unwrap();
     dir.write("a.toml", b"db = '\xff'");
-    dir.run(&serve).failed(78, "a.toml: a settings file is UTF-8 text");
+    dir.run(&serve).failed(78, "a.toml: a settings file must be UTF-8 text");
     dir.write("a.toml", "#".repeat(256 * 1_024 + 1));
-    dir.run(&serve).failed(78, "a.toml: a settings file is at most 256 KiB long");
+    dir.run(&serve).failed(78, "a.toml: a settings file must be at most 256 KiB long");
     dir.write("a.toml", "#".repeat(256 * 1_024));
     dir.run(&["settings", "--settings", "a.toml"]).succeeded();
     for (mode, is_refused) in [(0o644, false), (0o664, true), (0o646, true)] {

@@ -134,7 +134,7 @@ impl Size {
         self.organization_of(application) + application % DECIDERS * self.organizations
     }
 
-    /// Returns the `before` parameter for a page: a time that is later than the fraction `part` of the rows.
+    /// Returns the `before` parameter for a page: a time that is later than those of the fraction `part` of the rows.
     pub(crate) fn before(&self, part: f64) -> String {
         let row = (self.usage_rows as f64 * part) as usize;
         Timestamp::from_micros(usage_at(row)).to_string()

@@ -88,8 +88,8 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = parse_bytes)]
     pub(super) min_free: Option<u64>,
 
-    /// Refuse an upload that would make the attachments larger than this in total, such as 20G. The default is no
-    /// limit.
+    /// Refuse an upload that would make the total size of the attachments larger than this, such as 20G. The default is
+    /// no limit.
     #[arg(long, env = "APPLIANCE_ATTACHMENTS_MAX", value_name = "BYTES", value_parser = parse_bytes)]
     pub(super) attachments_max: Option<u64>,
 

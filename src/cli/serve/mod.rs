@@ -157,7 +157,7 @@ fn warn_about_address(args: &Args, address: SocketAddr, url: &str) {
     }
 }
 
-/// Returns whether a proxy must be in front of the service, although no proxy is trusted.
+/// Returns whether a proxy must be in front of the service but no proxy is trusted.
 fn lacks_trusted_proxy(args: &Args, address: SocketAddr) -> bool {
     args.base_url.as_deref().is_some_and(is_https)
         && address.ip().to_canonical().is_loopback()
@@ -226,7 +226,7 @@ fn report_repeated_erasures(again: &RepeatedErasures, path: &Path) {
     }
 }
 
-/// Opens the folder for the certificate. The service holds the lock of the database file already.
+/// Opens the folder for the certificate. The service already holds the lock of the database file.
 fn open_acme(settings: AcmeSettings, db: &Path, world: Arc<dyn World>) -> Result<Acme, Failure> {
     let folder = AcmeFolder::of(&store::file::resolve(db));
     let acme = Acme::open(settings, folder, world).map_err(|message| Failure { exit: EXIT_CONFIG, message })?;

@@ -65,9 +65,9 @@ fn text(path: &Path) -> Result<String, String> {
     let mut bytes = Vec::new();
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).map_err(cannot_read)?;
     if bytes.len() as u64 > FILE_BYTES_MAX {
-        return Err(format!("a settings file is at most {} KiB long", FILE_BYTES_MAX / 1_024));
+        return Err(format!("a settings file must be at most {} KiB long", FILE_BYTES_MAX / 1_024));
     }
-    String::from_utf8(bytes).map_err(|_| "a settings file is UTF-8 text".to_owned())
+    String::from_utf8(bytes).map_err(|_| "a settings file must be UTF-8 text".to_owned())
 }
 
 /// Returns the valid entries and all mistakes. If the file is not TOML, only the mistakes in its syntax are returned.

@@ -13,7 +13,7 @@ const ENTRIES_PER_TRANSACTION_MAX: usize = 1_000;
 
 impl<H: Hooks> Engine<H> {
     /// Answers rows without writing them, because the disk is full. Their entries wait in memory until the disk has
-    /// room. Rows whose entries would exceed the limit of this memory are refused.
+    /// room. A row is refused if its entry would make this memory exceed its limit.
     pub(crate) fn owe(&mut self, rows: Vec<H::Row>) {
         self.reserve.note_full();
         let now = self.clock.read().wall;
