@@ -180,7 +180,7 @@ fn invalid_parameters_are_refused() {
 fn the_page_is_in_the_users_language() {
     let (_app, hiring, recruiter) = start();
     for (language, texts) in [
-        ("de", ["Weiter zu Interview", "Absagen bei Call", "Verlauf"]),
+        ("de", ["Weiter zu Interview", "Im Schritt Call ablehnen", "Verlauf"]),
         ("fr", ["Passer à Interview", "Refuser à l’étape Call", "Activité"]),
         ("es", ["Pasar a Interview", "Rechazar en Call", "Actividad"]),
     ] {

@@ -335,7 +335,7 @@ fn the_days_are_named_in_each_language() {
     let candidate = app_path(&hiring, &format!("candidates/{}", hiring.candidates[0].candidate_id));
     for (language, words) in [
         ("en", "later until Thursday"),
-        ("de", "später, bis Donnerstag"),
+        ("de", "zurückgestellt bis Donnerstag"),
         ("fr", "plus tard, jusqu’à jeudi"),
         ("es", "más tarde, hasta el jueves"),
     ] {

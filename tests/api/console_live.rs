@@ -462,7 +462,7 @@ fn the_messages_are_in_the_language_of_the_user() {
     decide(&app, &hiring, "moderator", 0, "validate");
     for (tag, expected) in [
         ("en", "The moderator moved Candidate 1 to Interview"),
-        ("de", "The moderator hat Candidate 1 zu Interview verschoben"),
+        ("de", "The moderator hat Candidate 1 in den Schritt Interview verschoben"),
         ("fr", "The moderator a déplacé Candidate 1 vers Interview"),
         ("es", "The moderator ha movido a Candidate 1 a Interview"),
     ] {

@@ -85,7 +85,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         may_not: "You may look at this board, but not decide. Owners, admins, moderators and HR representatives may.",
     },
     de: BoardTexts {
-        positions_open: "Freie Plätze: {free} von {positions}",
+        positions_open: "Freie Positionen: {free} von {positions}",
         applications_until: "Bewerbungen bis {day}",
         draft: "Entwurf",
         filled: "Besetzt",
@@ -102,7 +102,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         not_selected: "Abgelehnt",
         withdrawn: "Zurückgezogen",
         removed: "entfernter Schritt",
-        nobody_here: "Niemand ist bei diesem Schritt.",
+        nobody_here: "In diesem Schritt ist niemand.",
         nobody_hired: "Noch niemand eingestellt.",
         no_steps: "Diese Stelle hat noch keine Schritte",
         no_steps_more: "Beginnen Sie zum Beispiel mit Bewerbung, Vorauswahl, Vorstellungsgespräch und Angebot.",

@@ -35,7 +35,7 @@ pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
         navigation: "Konsole",
         inbox: "Eingang",
         roles: "Stellen",
-        candidates: "Personen",
+        candidates: "Bewerber",
         me: "Ihr Konto",
         sign_out: "Abmelden",
         keys: "Tasten auf dieser Seite",

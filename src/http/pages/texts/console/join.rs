@@ -56,10 +56,10 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
         demo: "Dies ist ein Beispielunternehmen mit erfundenen Personen. Probieren Sie alles aus.",
         demo_button: "Konsole öffnen",
         gone: "Dieser Link gilt nicht mehr",
-        gone_more: "Ein Anmeldelink gilt einmal und nur für begrenzte Zeit. Wenn Sie ein Passwort haben, melden Sie sich damit an. Bitten Sie sonst einen Admin Ihres Unternehmens um einen neuen Link.",
+        gone_more: "Ein Anmeldelink lässt sich nur einmal und nur für begrenzte Zeit verwenden. Wenn Sie ein Passwort haben, melden Sie sich damit an. Bitten Sie sonst einen Admin Ihres Unternehmens um einen neuen Link.",
         bad_length: "Das Passwort muss {min} bis {max} Zeichen haben.",
-        repeats: "Dieses Passwort wiederholt sich und ist leicht zu erraten. Wählen Sie ein anderes.",
-        of_user: "Dieses Passwort ist kaum mehr als Ihre Adresse oder Ihr Name. Wählen Sie ein anderes.",
+        repeats: "Dieses Passwort besteht aus Wiederholungen und ist leicht zu erraten. Wählen Sie ein anderes.",
+        of_user: "Dieses Passwort besteht fast nur aus Ihrer E-Mail-Adresse oder Ihrem Namen. Wählen Sie ein anderes.",
         common: "Dieses Passwort gehört zu den ersten, die Angreifer ausprobieren. Wählen Sie mehrere Wörter, die nichts miteinander zu tun haben.",
     },
     fr: JoinTexts {

@@ -50,7 +50,7 @@ pub(in crate::http) static LIVE: ByLanguage<LiveTexts> = ByLanguage {
         gone: "This page no longer exists, or you may no longer see it.",
     },
     de: LiveTexts {
-        moved: "{who} hat {name} zu {step} verschoben",
+        moved: "{who} hat {name} in den Schritt {step} verschoben",
         rejected: "{who} hat {name} abgelehnt",
         hired: "{who} hat {name} eingestellt",
         applied: "{name} hat sich beworben",

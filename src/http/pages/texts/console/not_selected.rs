@@ -29,7 +29,7 @@ pub(in crate::http) static NOT_SELECTED: ByLanguage<NotSelectedTexts> = ByLangua
         board: "Zurück zur Übersicht",
         at_by: "{step}, von {who}",
         none: "Noch keine Absagen",
-        none_more: "Personen, denen Sie absagen, erscheinen hier mit dem Grund.",
+        none_more: "Personen, die Sie ablehnen, erscheinen hier mit dem Grund.",
         first_page: "Erste Seite",
         next_page: "Nächste Seite",
     },

@@ -89,7 +89,7 @@ pub(in crate::http) static ROLES: ByLanguage<RolesTexts> = ByLanguage {
         none_more: "Eine Stelle ist ein Arbeitsplatz, für den Sie jemanden suchen. Legen Sie die erste an: Sie bleibt ein Entwurf, bis Sie sie öffnen.",
         no_open: "Zurzeit ist keine Stelle offen. Öffnen Sie einen Entwurf, oder legen Sie eine Stelle an.",
         no_draft: "Es gibt keine Entwürfe. Eine neue Stelle beginnt als Entwurf.",
-        no_filled: "Es ist noch keine Stelle besetzt. Eine Stelle gilt als besetzt, wenn alle Plätze vergeben sind.",
+        no_filled: "Es ist noch keine Stelle besetzt. Eine Stelle gilt als besetzt, wenn alle ihre Positionen besetzt sind.",
         no_closed: "Es wurde noch keine Stelle geschlossen.",
         may_not: "Neue Stellen können Eigentümer, Admins, Moderatoren und Personalverantwortliche anlegen.",
         done_deleted: "Der Entwurf wurde gelöscht.",

@@ -59,7 +59,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
     de: StepUpTexts {
         sign_in_title: "Ihr zweiter Faktor",
         title: "Bitte bestätigen Sie, dass Sie es sind",
-        lead: "Dafür ist eine Bestätigung aus den letzten 10 Minuten nötig. Sobald Sie bestätigen, geht es weiter.",
+        lead: "Für diese Aktion ist eine Bestätigung aus den letzten 10 Minuten nötig. Sobald Sie bestätigen, geht es weiter.",
         enter: "Öffnen Sie Ihre Authentifizierungs-App, und geben Sie den Code ein, den sie anzeigt.",
         code: "Code",
         recovery_hint: "Ohne Ihre App geben Sie einen Ihrer Wiederherstellungscodes ein.",
@@ -74,7 +74,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
         wrong_recovery_code: "Dieser Wiederherstellungscode ist falsch oder wurde schon verwendet. Geben Sie einen anderen ein.",
         wrong_password: "Das Passwort ist falsch.",
         too_late: "Es sind mehr als 5 Minuten vergangen. Bitte melden Sie sich noch einmal an.",
-        not_begun: "Bitte beginnen Sie mit Ihrer Adresse und Ihrem Passwort.",
+        not_begun: "Bitte beginnen Sie mit Ihrer E-Mail-Adresse und Ihrem Passwort.",
         throttled: "Zu viele Versuche. Bitte warten Sie {seconds} s und versuchen Sie es dann noch einmal.",
         lost: "Haben Sie Ihr Telefon und Ihre Wiederherstellungscodes verloren? Bitten Sie einen Admin Ihres Unternehmens um einen Anmeldelink.",
     },
