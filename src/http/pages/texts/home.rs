@@ -29,7 +29,7 @@ pub(super) const DE: Home = Home {
 pub(super) const FR: Home = Home {
     lead: "Avec ce service, des organisations publient des postes à pourvoir, reçoivent des candidatures et décident de la suite à leur donner.",
     find: "Vous cherchez un poste\u{a0}? Chaque organisation a sa propre page de recrutement. Utilisez le lien que l’organisation vous a donné.",
-    applied: "Vous avez déjà postulé\u{a0}? Ouvrez le lien privé que vous avez conservé après votre candidature.",
+    applied: "Vous avez déjà postulé\u{a0}? Ouvrez le lien personnel que vous avez conservé après votre candidature.",
     reference: "Référence de l’API (en anglais)",
 };
 

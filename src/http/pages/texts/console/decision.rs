@@ -115,7 +115,7 @@ pub(in crate::http) static DECISION: ByLanguage<DecisionTexts> = ByLanguage {
         reverse_button: "Annuler l’embauche",
         reason: "Motif",
         reasons: [
-            "Compétences insuffisantes",
+            "Compétences inadaptées",
             "Expérience insuffisante",
             "Un autre profil convient mieux",
             "Le poste est pourvu",

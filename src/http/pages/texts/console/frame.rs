@@ -49,7 +49,7 @@ pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
         candidates: "Candidats",
         me: "Votre compte",
         sign_out: "Se déconnecter",
-        keys: "Touches de cette page",
+        keys: "Raccourcis de cette page",
         close: "Fermer",
         offline: "Le service n’a pas répondu. Rechargez la page pour voir ce qui a été enregistré.",
     },

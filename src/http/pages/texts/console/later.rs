@@ -137,7 +137,7 @@ pub(in crate::http) static LATER: ByLanguage<LaterTexts> = ByLanguage {
             one: "La mise de côté de {count} candidature a été annulée.",
             many: "La mise de côté de {count} candidatures a été annulée.",
         },
-        cannot_undo: "La mise de côté de {name} ne peut plus être annulée.",
+        cannot_undo: "La mise de côté de la candidature de {name} ne peut plus être annulée.",
         came_back: "De retour",
         all: "Toutes les candidatures de retour",
         none: "Personne n’est de retour",

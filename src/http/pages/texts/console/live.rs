@@ -69,11 +69,11 @@ pub(in crate::http) static LIVE: ByLanguage<LiveTexts> = ByLanguage {
     },
     fr: LiveTexts {
         moved: "{who} a déplacé {name} vers {step}",
-        rejected: "{who} a refusé {name}",
+        rejected: "{who} a refusé la candidature de {name}",
         hired: "{who} a embauché {name}",
         applied: "{name} a postulé",
         withdrew: "{name} a retiré sa candidature",
-        erased: "Les données d’une personne ont été effacées",
+        erased: "Les données d’une personne ont été supprimées",
         other: "{name}\u{a0}: {what}, par {who}",
         many: "{count} modifications par {who}",
         role_changed: "{who} a modifié ce poste ({time})",

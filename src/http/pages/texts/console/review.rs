@@ -80,7 +80,7 @@ pub(in crate::http) static REVIEW: ByLanguage<ReviewTexts> = ByLanguage {
         whole: "Alles über diese Person",
     },
     fr: ReviewTexts {
-        queue: "File",
+        queue: "File d’examen",
         of: "{number} sur {count}",
         applied: "candidature {when}",
         decided: ["étape franchie", "déplacement", "refus", "embauche", "retrait", "mise de côté"],
@@ -93,7 +93,7 @@ pub(in crate::http) static REVIEW: ByLanguage<ReviewTexts> = ByLanguage {
             one: "La seule candidature de cette file a reçu une décision.",
             many: "Les {count} candidatures de cette file ont reçu une décision.",
         },
-        begin_again: "Chercher la suite",
+        begin_again: "Chercher d’autres candidatures",
         more: Counted {
             one: "{count} autre candidature attend la prochaine file.",
             many: "{count} autres candidatures attendent la prochaine file.",

@@ -163,7 +163,7 @@ pub(in crate::http) static SECOND_FACTOR: ByLanguage<SecondFactorTexts> = ByLang
         codes_title: "Vos codes de secours",
         codes_once: "Cette page ne les affiche qu’une fois. Imprimez-les, ou conservez-les avec vos mots de passe. Chaque code fonctionne une fois.",
         codes_of: "Codes de secours de {email} pour {service}",
-        codes_saved: "Je les ai conservés. Continuer",
+        codes_saved: "Je les ai mis en lieu sûr. Continuer",
         added: "Votre application d’authentification est configurée.",
         replaced: "Votre nouvelle application d’authentification est configurée. L’ancienne ne fonctionne plus.",
         removed: "Votre application d’authentification a été retirée.",

@@ -81,7 +81,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
     fr: StepUpTexts {
         sign_in_title: "Votre second facteur",
         title: "Veuillez confirmer que c’est bien vous",
-        lead: "Cette action exige une confirmation de moins de 10 minutes. Elle se poursuit dès que vous confirmez.",
+        lead: "Cette action exige une confirmation datant de moins de 10 minutes. Elle se poursuit dès que vous confirmez.",
         enter: "Ouvrez votre application d’authentification et saisissez le code qu’elle affiche.",
         code: "Code",
         recovery_hint: "Sans votre application, saisissez l’un de vos codes de secours.",
