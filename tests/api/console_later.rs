@@ -337,7 +337,7 @@ fn the_days_are_named_in_each_language() {
         ("en", "later until Thursday"),
         ("de", "zurückgestellt bis Donnerstag"),
         ("fr", "plus tard, jusqu’à jeudi"),
-        ("es", "más tarde, hasta el jueves"),
+        ("es", "aplazada hasta el jueves"),
     ] {
         assert_has(&recruiter.get(&format!("{candidate}?lang={language}")).expect(200).text(), &[words]);
     }

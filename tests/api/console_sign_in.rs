@@ -115,7 +115,7 @@ fn a_sign_in_from_another_origin_is_forbidden() {
         ("Sec-Fetch-Site", "cross-site", "en", "We could not process the request"),
         ("Sec-Fetch-Site", "cross-site", "de", "Wir konnten die Anfrage so nicht verarbeiten"),
         ("Origin", "http://evil.example", "en", "You opened this service as http://evil.example"),
-        ("Origin", "http://evil.example", "es", "Ha abierto este servicio como http://evil.example"),
+        ("Origin", "http://evil.example", "es", "Ha abierto este servicio en http://evil.example"),
     ] {
         let client = app.anonymous().with_header(name, value).with_header("Accept-Language", language);
         let answer = client.submit("/sign-in", &[("email", &email), ("password", PASSWORD)]).expect(403);

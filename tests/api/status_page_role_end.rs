@@ -267,7 +267,7 @@ fn the_end_of_a_role_is_shown_in_every_language() {
     heading("en", "no longer accepts applications", "The role has been closed");
     heading("de", "keine Bewerbungen mehr an", "Die Ausschreibung ist geschlossen");
     heading("fr", "n’accepte plus de candidatures", "Le poste est fermé");
-    heading("es", "ya no acepta candidaturas", "La oferta se ha cerrado");
+    heading("es", "ya no acepta candidaturas", "El puesto se ha cerrado");
     fixture.reopen();
     for candidate in [0, 1] {
         fixture.decide(candidate, 1, "hire");

@@ -160,8 +160,8 @@ pub(in crate::http) static CLOSE_OUT: ByLanguage<CloseOutTexts> = ByLanguage {
         undo_all: "Deshacer",
         cannot_undo: "Estos rechazos ya no se pueden deshacer. En su lugar, reabra las candidaturas.",
         some_remain: Counted {
-            one: "{count} rechazo no se ha deshecho, porque alguien ha cambiado la candidatura desde entonces.",
-            many: "{count} rechazos no se han deshecho, porque alguien ha cambiado las candidaturas desde entonces.",
+            one: "{count} rechazo no se ha deshecho, porque alguien ha modificado la candidatura desde entonces.",
+            many: "{count} rechazos no se han deshecho, porque alguien ha modificado las candidaturas desde entonces.",
         },
         board: "Volver al tablero",
     },

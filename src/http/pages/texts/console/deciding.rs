@@ -204,14 +204,14 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         undo: "Deshacer",
         nothing_changed: "No se ha cambiado nada",
         partly_done: "No se ha cambiado todo",
-        last_step: "{name} está en la última etapa, {step}. Puede contratar o rechazar a la persona, o moverla hacia atrás.",
+        last_step: "{name} está en la última etapa, {step}. Puede contratar o rechazar a la persona, o moverla a una etapa anterior.",
         not_possible: "Esta decisión no es posible para {name}.",
         not_saved: "La decisión sobre {name} no se ha podido guardar.",
         cannot_undo_all: "Estas decisiones ya no se pueden deshacer. En su lugar, mueva a las personas o reabra sus candidaturas.",
         no_step: "El puesto no tiene esa etapa. Vuelva a cargar el tablero.",
         more_refused: Counted {
-            one: "{count} persona más no ha cambiado.",
-            many: "{count} personas más no han cambiado.",
+            one: "Tampoco se ha cambiado {count} candidatura más.",
+            many: "Tampoco se han cambiado {count} candidaturas más.",
         },
         gone: Counted {
             one: "{count} persona ya no está en este tablero.",

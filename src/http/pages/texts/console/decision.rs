@@ -173,6 +173,6 @@ pub(in crate::http) static DECISION: ByLanguage<DecisionTexts> = ByLanguage {
         withdraw_button: "Retirar la candidatura",
         reopen: "Reabrir en {step}…",
         reopen_button: "Reabrir",
-        may_not: "Pueden decidir propietarios, administradores, moderadores y responsables de RR. HH.",
+        may_not: "Pueden decidir los propietarios, administradores, moderadores y responsables de RR. HH.",
     },
 };

@@ -125,7 +125,7 @@ pub(in crate::http) static DONE: ByLanguage<DoneTexts> = ByLanguage {
         sees_now: "Su página de estado ya lo muestra.",
         sees_from: "Su página de estado lo mostrará a partir del {time}.",
         sees_never: "Su página de estado no lo mostrará nunca. Comuníqueselo usted.",
-        sees_nothing: "No tiene página de estado. Comuníqueselo usted.",
+        sees_nothing: "La persona no tiene página de estado. Comuníqueselo usted.",
         sees_reopened: "Si su página de estado ya mostraba el rechazo, ahora vuelve a mostrar la etapa.",
         refused: "No se ha cambiado nada",
         latest: "{what}, por {who}, {when}.",

@@ -60,7 +60,7 @@ pub(in crate::http) static FRAME: ByLanguage<FrameTexts> = ByLanguage {
         candidates: "Candidatos",
         me: "Su cuenta",
         sign_out: "Cerrar sesión",
-        keys: "Teclas de esta página",
+        keys: "Atajos de esta página",
         close: "Cerrar",
         offline: "El servicio no ha respondido. Vuelva a cargar la página para ver qué se ha guardado.",
     },

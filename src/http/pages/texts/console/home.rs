@@ -77,8 +77,8 @@ pub(in crate::http) static HOME: ByLanguage<HomeTexts> = ByLanguage {
         new: Counted { one: "{count} nueva", many: "{count} nuevas" },
         in_review: Counted { one: "{count} en revisión", many: "{count} en revisión" },
         overdue: Counted {
-            one: "{count} espera desde hace más de 10 días",
-            many: "{count} esperan desde hace más de 10 días",
+            one: "{count} lleva más de 10 días en espera",
+            many: "{count} llevan más de 10 días en espera",
         },
         withdrew: "Candidaturas retiradas en los últimos 14 días",
         nothing: "Nadie espera una decisión.",

@@ -161,7 +161,7 @@ pub(in crate::http) static ME: ByLanguage<MeTexts> = ByLanguage {
         theme_light: "Claros",
         theme_dark: "Oscuros",
         single_keys: "Usar letras sueltas como atajos de teclado",
-        single_keys_hint: "Pulse ? en una página para ver sus teclas. Desactive esta opción si dicta texto o usa control por voz.",
+        single_keys_hint: "Pulse ? en una página para ver sus atajos. Desactive esta opción si dicta texto o usa control por voz.",
         save: "Guardar",
         password_changed: "Se ha cambiado su contraseña. Se ha cerrado su sesión en todos los demás navegadores.",
         password_set: "Se ha establecido su contraseña. Se ha cerrado su sesión en todos los demás navegadores.",

@@ -131,7 +131,7 @@ pub(in crate::http) static ROLES: ByLanguage<RolesTexts> = ByLanguage {
         new: "Nuevas",
         in_review: "En revisión",
         longest_wait: "Espera más larga",
-        positions: "Cubiertas",
+        positions: "Plazas cubiertas",
         of_positions: "{hired} de {positions}",
         not_public: "fuera de la página de empleo",
         less_than_a_day: "menos de un día",

@@ -103,10 +103,10 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
     es: StepUpTexts {
         sign_in_title: "Su segundo factor",
         title: "Confirme que es usted",
-        lead: "Esta acción exige una confirmación de los últimos 10 minutos. Continúa en cuanto usted confirma.",
+        lead: "Esta acción exige una confirmación de los últimos 10 minutos. Continuará en cuanto usted confirme.",
         enter: "Abra su aplicación de autenticación y escriba el código que muestra.",
         code: "Código",
-        recovery_hint: "Sin su aplicación, escriba uno de sus códigos de recuperación.",
+        recovery_hint: "Si no tiene a mano la aplicación, escriba uno de sus códigos de recuperación.",
         recovery_code: "Código de recuperación",
         recovery_only: "Escriba uno de sus códigos de recuperación.",
         password: "Contraseña",
