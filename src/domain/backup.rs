@@ -1,6 +1,6 @@
 //! Scheduled backups: their names, when the next one is due, and which older ones are deleted.
 //!
-//! A wrong clock must never cost good backups. Therefore, while the last backup of the running service exists, the time
+//! A wrong clock must never cost good backups. Therefore, while the running service's last backup exists, the time
 //! until the next one is measured by the service's uptime, not by the clock. After a new backup, the service deletes at
 //! most [`DELETIONS_MAX`] others. The service neither counts nor deletes a backup whose name contains a later time than
 //! that of the new backup, because the clock was wrong when one of the two was made.
@@ -46,7 +46,7 @@ pub enum Keep {
 }
 
 impl Keep {
-    /// Parses `7` or `daily=7,weekly=4,monthly=6`. Tiers may be missing.
+    /// Parses `7` or `daily=7,weekly=4,monthly=6`. Some of the tiers may be omitted.
     ///
     /// # Errors
     /// A sentence for the usage message.
@@ -54,7 +54,7 @@ impl Keep {
         Self::parsed(text.trim()).ok_or_else(|| {
             format!(
                 "give the number of backups to keep, such as 7, or tiers such as daily=7,weekly=4,monthly=6; each \
-                 number is at most {RETAINED_MAX}, and at least one backup must be kept"
+                 number must be at most {RETAINED_MAX}, and at least one backup must be kept"
             )
         })
     }
@@ -153,8 +153,8 @@ pub struct DueFacts {
     pub uptime: Duration,
     /// The uptime since this service began its last backup, if that backup still exists.
     pub since_made: Option<Duration>,
-    /// The time in the name of this service's last backup or, without one, of the newest backup that is not more than a
-    /// minute later than the clock.
+    /// The time in the name of this service's last backup or, without one, of the newest backup whose time is at most
+    /// a minute ahead of the clock.
     pub newest: Option<Timestamp>,
     /// The time of the machine's clock.
     pub now: Timestamp,

@@ -14,7 +14,7 @@ const DAY: Duration = Duration::from_secs(86_400);
 const REMINDER_MAX: Duration = Duration::from_secs(14 * 86_400);
 
 /// For a certificate with a short period, reminders begin when less than the period divided by this number is left,
-/// because these certificates are renewed closer to their expiry.
+/// because such certificates are renewed closer to their expiry.
 const REMINDER_PART: u32 = 4;
 
 /// The tags of DER values (X.690 §8).

@@ -7,8 +7,8 @@ const ENTRIES_MAX: usize = 32;
 const WEIGHT_MAX: u16 = 1000;
 
 /// Returns the index of the chosen language in `known`, a list of primary subtags. The named language takes precedence
-/// over the best match for `Accept-Language` (RFC 9110 §12.5.4). Without either, the first language is chosen that the
-/// field does not exclude with `q=0`. `de-CH` matches `de` (BCP 47).
+/// over the best match for `Accept-Language` (RFC 9110 §12.5.4). Without either, the choice is the first language that
+/// the field does not exclude with `q=0`. `de-CH` matches `de` (BCP 47).
 pub fn choose_language(known: &[&str], named: Option<&str>, accepted: Option<&str>) -> usize {
     let named = named.and_then(|tag| find(known, tag));
     named.or_else(|| accepted.and_then(|list| best_match(known, list))).unwrap_or(0)
@@ -20,8 +20,8 @@ pub fn find(known: &[&str], tag: &str) -> Option<usize> {
     known.iter().position(|known| known.eq_ignore_ascii_case(primary))
 }
 
-/// Returns the language with the highest weight, and the first of several with the same weight. `*` matches the first
-/// language that no other entry names.
+/// Returns the index of the language with the highest weight. If several languages have this weight, the first entry
+/// counts. `*` matches the first language that no other entry names.
 fn best_match(known: &[&str], list: &str) -> Option<usize> {
     let entries: Vec<(&str, u16)> = list.split(',').take(ENTRIES_MAX).filter_map(entry).collect();
     let is_named = |index: usize| entries.iter().any(|(tag, _)| find(known, tag) == Some(index));

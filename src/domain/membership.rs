@@ -90,7 +90,7 @@ fn require_not_above(caller: CallerRoles, member: MemberFacts) -> Result<(), Ref
     Err(if member.platform_role == PlatformRole::Admin { PLATFORM_ADMIN_ABOVE } else { OWNER_ABOVE })
 }
 
-/// Returns whether a person is above the caller, who may then not act on the person.
+/// Returns whether a person is above the caller. A caller must not act on such a person.
 pub fn is_above(caller: CallerRoles, member: MemberFacts) -> bool {
     rank(member.org_role, member.platform_role) > rank(caller.org_role, caller.platform_role)
 }

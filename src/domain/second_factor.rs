@@ -60,9 +60,9 @@ pub struct FactorMembership {
     pub organization_requires: bool,
 }
 
-/// Returns whether a user must have a second factor. Platform admins, owners and admins of an organization, and members
-/// of an organization that requires a second factor must have one. A demonstration requires none, because anybody with
-/// the link may enter.
+/// Returns whether a user must have a second factor. These users must have one: platform admins, owners and admins of
+/// an organization, and members of an organization that requires a second factor. A demonstration requires none,
+/// because anybody with the link may enter.
 pub fn is_required(platform_role: PlatformRole, memberships: &[FactorMembership], is_demo: bool) -> bool {
     let requires = |membership: &FactorMembership| {
         membership.organization_requires || matches!(membership.org_role, OrgRole::Owner | OrgRole::Admin)

@@ -19,7 +19,7 @@ pub const DIGITS: usize = 6;
 /// The duration of a step, in seconds.
 pub const STEP_S: i64 = 30;
 
-/// The number of steps by which a phone's clock can differ, in each direction.
+/// The number of steps by which a phone's clock may be ahead or behind.
 const DRIFT_STEPS: i64 = 1;
 
 /// The maximum number of characters in an entered code, which allows for spaces between the digits.

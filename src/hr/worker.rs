@@ -168,7 +168,7 @@ impl Deliveries {
         }
         if !postponed.is_empty() {
             let count = postponed.len();
-            self.log(&format!("brought forward {count} HR deliveries that were due later than the schedule allows"));
+            self.log(&format!("HR deliveries brought forward to the latest time that the schedule allows: {count}"));
         }
         Ok(())
     }

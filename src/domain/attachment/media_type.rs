@@ -15,7 +15,7 @@ pub enum MediaType {
     Text,
     /// Plain text in windows-1252, which older Windows programs write by default.
     WesternText,
-    /// Plain text in UTF-16 with a byte order mark, which Windows programs call Unicode.
+    /// Plain text in UTF-16 with a byte order mark. Windows programs call this encoding Unicode.
     Utf16Text,
 }
 

@@ -153,9 +153,9 @@ pub enum AttemptOutcome {
     Gone,
 }
 
-/// Limits `next`, the time of the next attempt, to the latest time that the schedule and `Retry-After` allow from now.
-/// Without this limit, the attempt would be late if the clock was ahead when `next` was computed. `failed` is the
-/// number of failed attempts since the retry schedule began. The last attempt began at `last_attempt_at`.
+/// Limits `next`, the time of the next attempt, to the latest time that the schedule and `Retry-After` allow, counted
+/// from now. Without this limit, the attempt would be late if the clock was ahead when `next` was computed. `failed` is
+/// the number of failed attempts since the retry schedule began. The last attempt began at `last_attempt_at`.
 pub fn bounded_attempt_time(
     schedule: &RetrySchedule,
     failed: u32,

@@ -16,8 +16,8 @@ use crate::domain::words::words;
 /// The time for which a challenge is valid: long enough to find a security key.
 pub const LIFETIME: Duration = Duration::from_secs(5 * 60);
 
-/// The rate at which one IPv4 address or one IPv6 /64 gets challenges before a sign-in: enough for the sign-in pages of
-/// a large office in the morning. Each address or /64 has at most 360 valid challenges: the 60 of a full bucket, and
+/// The maximum rate at which an IPv4 address or IPv6 /64 gets challenges before a sign-in: enough for the sign-in pages
+/// of a large office in the morning. Each address or /64 has at most 360 valid challenges: the 60 of a full bucket, and
 /// 300 from the refills of 5 minutes.
 pub const STRANGERS_RATE: RatePolicy = RatePolicy { per_minute: 60 };
 

@@ -117,7 +117,7 @@ impl Delay {
         self.visible_after.is_none_or(|age| self.now.since(decided_at) < age)
     }
 
-    /// Returns whether staff can still undo an act of this time.
+    /// Returns whether staff can still undo an act that was recorded at this time.
     fn is_undoable(&self, acted_at: Timestamp) -> bool {
         self.now.since(acted_at) < UNDO_PERIOD
     }
@@ -179,7 +179,7 @@ impl ApplicationState {
         }
     }
 
-    /// Makes the steps after the step at which a hire was reversed pending again, unless a visible decision rejected
+    /// Resets to pending the steps after the step at which a hire was reversed, unless a visible decision rejected
     /// them. The activity row of the reopening does not contain the steps that a hidden decision rejected.
     fn reset_after(&mut self, index: usize) {
         for step in self.steps.iter_mut().skip(index + 1).filter(|step| step.status != StepStatus::Rejected) {
@@ -232,7 +232,7 @@ fn replay(initial: ApplicationState, acts: &[&PastAct], delay: &Delay) -> Applic
     visible
 }
 
-/// Applies a visible act after a hidden one to the visible state, if it is possible in that state.
+/// Applies a visible act that follows a hidden one to the visible state, if the act is possible in that state.
 fn replay_after_hidden(
     visible: &mut ApplicationState,
     base: ApplicationStatus,

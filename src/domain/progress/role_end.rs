@@ -3,8 +3,7 @@
 //!
 //! Candidates see the end of a role after the same delay as a decision. A hire often fills the role, so a page that
 //! showed the filled role before the hire would reveal the hire. The same applies to a closed role, because staff often
-//! close a role right after a hire. The hired candidate must not read that the role is closed before the page shows the
-//! hire.
+//! close a role right after a hire. Until the page shows the hire, it must not show that the role is closed.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
 //! Status pages: the tokens in their links (`/status/{token}`). The module `deletion` contains the rule behind their
 //! "delete" button.
 //!
-//! A token is sufficient to open its page. Therefore the token is too long to guess, and the file contains only its
+//! A token is sufficient to open its page. Therefore, the token is too long to guess, and the file contains only its
 //! digest.
 
 pub mod deletion;

@@ -33,7 +33,7 @@ fn live(_: &Ctx) -> Reply {
 }
 
 /// `GET /readyz`: tries to read and write the file. Warns about an overdue or failed backup, a failed backup hook, a
-/// backup that has been reading the file for at least [`LONG_READ`], and a certificate that needs the operator. These
+/// backup that has been reading the file for at least [`LONG_READ`], and a certificate that needs attention. These
 /// warnings do not make the service unready, because it still works.
 ///
 /// # Errors

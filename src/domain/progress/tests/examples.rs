@@ -44,7 +44,7 @@ fn a_decision_without_a_delay_is_visible_at_once_with_the_moves_before_it() {
 }
 
 #[test]
-fn the_undo_of_a_visible_rejection_hides_the_move_before_it_again() {
+fn the_undo_of_a_visible_rejection_hides_the_earlier_move_again() {
     let mut case = Case::new(&STEPS);
     let before = case.real();
     assert!(case.act(ActKind::Validated, 1, minute(0)) && case.act(ActKind::Rejected, 2, minute(1)));

@@ -1,4 +1,4 @@
-//! `/api/admin/organizations/{id}/retention`: admins see how many candidates are due and why retention waits, and
+//! `/api/admin/organizations/{id}/retention`: admins see how many candidates are due and why retention waits. They
 //! confirm the number of candidates, the clock, or both.
 
 use std::time::Duration;

@@ -145,8 +145,8 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
 }
 
 /// `PATCH /api/admin/users/{id}`: changes the members that the body contains. A change ends the user's sessions and
-/// deletes their sign-in links if it disables the user, or if the new address differs in more than letter case. The API
-/// keys of a disabled user work again when the user is enabled again, unless they were revoked or have expired.
+/// deletes their sign-in links if it disables the user, or if the new address differs in more than letter case. When a
+/// disabled user is enabled again, the user's API keys become valid, unless they were revoked or have expired.
 ///
 /// # Errors
 /// `not_found` if the user does not exist; `conflict` if another user has the address, or if no enabled admin would
