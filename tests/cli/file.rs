@@ -135,7 +135,7 @@ fn an_unwritable_path_is_refused() {
         let output = dir.run_with(&[command, &["--db", "plain/a.db"]].concat(), &[], b"correct horse battery");
         let (code, sentence) = match command[0] {
             "serve" => (78, "plain/a.db cannot be written"),
-            "export" | "backup" | "check" => (1, "plain/a.db cannot be opened"),
+            "export" | "backup" | "check" => (1, "plain/a.db cannot be used"),
             _ => (1, "plain/a.db cannot be written"),
         };
         output.failed(code, sentence);
