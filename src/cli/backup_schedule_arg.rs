@@ -25,7 +25,8 @@ pub(super) struct BackupScheduleArg {
     backup_every: Duration,
 
     /// The backups to keep: a number of the newest ones, or counts such as daily=7,weekly=4,monthly=6 (the newest
-    /// backup of each of the last 7 days, 4 weeks and 6 months). The service deletes only backups that it made itself.
+    /// backup of each of the last 7 days, 4 weeks and 6 months that have one, in UTC). The service deletes only backups
+    /// that it made itself.
     #[arg(long, env = "APPLIANCE_BACKUP_KEEP", value_name = "COUNTS", default_value = "7", value_parser = Keep::parse)]
     backup_keep: Keep,
 
@@ -64,5 +65,5 @@ impl BackupScheduleArg {
 
 fn parse_every(text: &str) -> Result<Duration, String> {
     hr_delivery::parse_duration(text, EVERY)
-        .ok_or_else(|| "the time between two backups must be from 1m to 744h, for example 24h".to_owned())
+        .ok_or_else(|| "the time between two backups must be between 1m and 744h; for example, 24h".to_owned())
 }

@@ -29,7 +29,7 @@ pub(super) fn parse_bytes(text: &str) -> Result<u64, String> {
 
 pub(super) fn parse_timeout(text: &str) -> Result<Duration, String> {
     let duration = hr_delivery::parse_duration(text, HR_TIMEOUT_MIN..=HR_TIMEOUT_MAX);
-    duration.ok_or_else(|| "a time limit must be from 100ms to 2m, for example 15s".to_owned())
+    duration.ok_or_else(|| "a time limit must be between 100ms and 2m; for example, 15s".to_owned())
 }
 
 /// Parses a network, or a single address as a network.

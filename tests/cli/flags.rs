@@ -316,7 +316,7 @@ fn a_wrong_schedule_or_time_limit_for_deliveries_is_refused_with_a_valid_example
     let dir = WorkDir::new();
     let too_many = ["1s"; 31].join(",");
     let (delay, limit) =
-        ("is not a delay between 1ms and 168h", "a time limit must be from 100ms to 2m, for example 15s");
+        ("is not a delay between 1ms and 168h", "a time limit must be between 100ms and 2m; for example, 15s");
     for (flag, value, sentence) in [
         ("--hr-retry-schedule", "", delay),
         ("--hr-retry-schedule", "5", "`5` is not a delay"),

@@ -139,7 +139,7 @@ fn without_a_terminal_missing_flags_are_named_and_nothing_is_created() {
             "candidates and staff need an https URL",
         ),
         (&[&FLAGS[..], &["--tls", "magic"]].concat(), "magic"),
-        (&[&FLAGS[..], &["--backup-every", "1s"]].concat(), "from 1m to 744h"),
+        (&[&FLAGS[..], &["--backup-every", "1s"]].concat(), "between 1m and 744h"),
         (&[&FLAGS[..], &["--backup-keep", "0"]].concat(), "daily=7,weekly=4,monthly=6"),
     ] {
         dir.run(&[&FILES[..], flags].concat()).misused(missing);
@@ -284,7 +284,7 @@ fn on_a_terminal_a_wrong_answer_is_refused_and_the_question_repeated() {
         ("File of its key: ", KEY),
         ("Directory for backups, or none [", ""),
         ("Time between two backups [24h]: ", "1s"),
-        ("from 1m to 744h", "6h"),
+        ("between 1m and 744h", "6h"),
         ("Backups to keep [daily=7,weekly=4,monthly=6]: ", ""),
     ] {
         terminal.wait_for(question);

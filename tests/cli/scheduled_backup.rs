@@ -73,7 +73,7 @@ fn wrong_schedules_are_refused_with_a_valid_example() {
     let dir = WorkDir::new();
     for every in ["59s", "745h", "daily", "0", ""] {
         dir.run(&["serve", "--backup-dir", "copies", "--backup-every", every])
-            .misused("from 1m to 744h, for example 24h");
+            .misused("between 1m and 744h; for example, 24h");
     }
     for keep in ["0", "daily=0", "yearly=1"] {
         dir.run(&["serve", "--backup-dir", "copies", "--backup-keep", keep]).misused("daily=7,weekly=4,monthly=6");

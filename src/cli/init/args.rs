@@ -137,7 +137,9 @@ pub(super) enum Tls {
 /// Checks a time between two backups, and returns it as it was written.
 pub(super) fn parse_every(text: &str) -> Result<String, String> {
     let every: Option<Duration> = hr_delivery::parse_duration(text, EVERY);
-    every.map(|_| text.trim().to_owned()).ok_or_else(|| "the time must be from 1m to 744h, for example 24h".to_owned())
+    every
+        .map(|_| text.trim().to_owned())
+        .ok_or_else(|| "the time must be between 1m and 744h; for example, 24h".to_owned())
 }
 
 /// Checks the backups to keep, and returns them as they were written.

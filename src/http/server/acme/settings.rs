@@ -6,8 +6,8 @@ use tokio_rustls::rustls::ClientConfig;
 
 use crate::domain::acme::Domain;
 
-/// A function that reads the certificate authorities that may certify the directory. It runs before each attempt,
-/// because system updates can change the authorities.
+/// A function that reads the certificate authorities that are trusted for the TLS connections to the directory. It runs
+/// before each attempt, because system updates can change the authorities.
 type ReadTrust = Box<dyn Fn() -> Result<Arc<ClientConfig>, String> + Send + Sync>;
 
 pub struct AcmeSettings {
