@@ -33,7 +33,7 @@ fn lists_have_headings_and_aligned_columns_on_a_terminal_and_tabs_in_a_pipe() {
 }
 
 #[test]
-fn a_closed_pipe_is_no_error_unless_a_secret_would_be_lost() {
+fn a_closed_pipe_is_not_an_error_unless_a_secret_would_be_lost() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let on = |args: &[&str]| dir.run_with_closed_stdout(&[args, &["--db", "a.db"]].concat());

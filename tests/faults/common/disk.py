@@ -1,7 +1,7 @@
 """Rebuilds the files that a disk could have after a power failure, from the record of the shim.
 
 The model is more hostile than most file systems. Synced content survives. A write or truncate that was not synced can
-survive or be lost, independently of all others. Such a write can also be torn at sector boundaries. The changes of a
+survive or be lost, independently of all others. Such a write can also be torn at sector boundaries. The changes to a
 directory's names reach the disk in order, up to some point after the directory's last sync.
 """
 
@@ -60,7 +60,7 @@ def apply(content, change):
 
 
 def survivors(pending, policy, random):
-    """Returns the changes of a file that reached the disk."""
+    """Returns the changes to a file that reached the disk."""
     if policy == "lost":
         return []
     if policy == "kept":
@@ -92,7 +92,7 @@ class Disk:
 
     def __init__(self, home):
         self.home, self.files = home, {}
-        # The names on the disk, and the changes of names that are not synced.
+        # The names on the disk, and the changes to names that are not synced.
         self.names, self.pending_names = {}, []
         with os.scandir(home) as entries:
             for entry in entries:

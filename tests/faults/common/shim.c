@@ -3,10 +3,10 @@
 // It numbers every operation that changes or syncs the files of one directory (FAULTS_DIR): create, write, sync,
 // truncate, rename, unlink and allocate. On request, it also numbers each open. The experiment shares a page of memory
 // (FAULTS_CONTROL) with the shim. The page gives an action and the number of the operation at which the shim takes the
-// action: kill the process before, within or after the operation, or make the operation, or every operation from it on,
-// fail with an error. With FAULTS_RECORD, the shim appends each successful change and sync to a file, from which the
-// experiment rebuilds states that a disk could have after a power failure. The page also shifts or stops the wall clock
-// and shifts the monotonic clock.
+// action: kill the process before, within or after the operation, or fail the operation with an error, alone or
+// together with all later operations. With FAULTS_RECORD, the shim appends each successful change and sync to a file,
+// from which the experiment rebuilds states that a disk could have after a power failure. The page also shifts or stops
+// the wall clock and shifts the monotonic clock.
 //
 // A lock serializes all operations, so the record has them in the order in which they happened.
 #define _GNU_SOURCE
@@ -184,7 +184,7 @@ ssize_t writev(int file, const struct iovec *parts, int count) {
     return total;
 }
 
-// To a watched file, these calls fail. The caller then copies with read and write, and the shim numbers each write.
+// Calls that copy to a watched file fail. The caller then copies with read and write, and the shim numbers each write.
 ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *to_at, size_t bytes, unsigned flags) {
     if (control && directory_bytes) { errno = ENOSYS; return -1; }
     return syscall(SYS_copy_file_range, from, at, to, to_at, bytes, flags);

@@ -155,7 +155,7 @@ class World:
         self.shim.jump(3 * 660)
         self.hire("when the clock runs again")
         self.pass_time(4 * 660)
-        self.outcome.check(eventually(self.believed, 20), "the clock is believed again once it is running again")
+        self.outcome.check(eventually(self.believed, 20), "a clock that was stopped is believed again")
         self.outcome.check(erased(self.company.path) == before, "nobody is erased while the clock is stopped")
         self.count += 1
 

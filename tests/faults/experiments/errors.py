@@ -5,7 +5,7 @@ never damages the file, and leaves an act without an answer only if the service 
 Method: the shim makes the Nth file operation of an act fail with EIO or ENOSPC, once or from then on, for every N until
 the act needs no more operations. The service is then stopped or, every second time, killed, and restarts twice without
 faults. Each time, the file is compared with the answer. After a refusal, the rows, the exported interchange document
-and the erasure list must be those before the act. The short form tries a few acts at random N.
+and the erasure list must be the same as before the act. The short form tries a few acts at random N.
 
 If the claim were false: a refused act would have changed a row, an answered one would be missing, the second restart
 would differ from the first, or `check` would report a finding.

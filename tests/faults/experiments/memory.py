@@ -1,9 +1,9 @@
 """Claim: after sign-ins and after a mixed load, the service has at most 64 MB of resident memory.
 
 Method: the experiment sends 1,000 sign-ins, half of them for unknown users. Then it sends a mixed load of uploads,
-lists, pages, decisions, exports and sign-ins while it runs imports, and waits. After the sign-ins and after the wait,
-it compares the resident memory with the limit. The wait exceeds the 60 s after which the service frees the memory that
-sign-ins use. The long form loads the service for 30 minutes. The limit holds for a release build.
+lists, pages, decisions, exports and sign-ins, and runs imports at the same time. Then it waits. After the sign-ins and
+after the wait, it compares the resident memory with the limit. The wait exceeds the 60 s after which the service frees
+the memory that sign-ins use. The long form loads the service for 30 minutes. The limit holds for a release build.
 
 If the claim were false: memory would grow with the number of requests, or memory would not be freed after a load.
 """

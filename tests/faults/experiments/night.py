@@ -1,5 +1,5 @@
-"""Claim: a service runs through a night unattended. It makes its backups and deletes surplus ones, survives full disks,
-and changes its certificate and restarts without losing a connection. A second machine restores every answered act
+"""Claim: a service runs through a night unattended. It makes its backups, deletes surplus ones and survives full
+disks. It changes its certificate and restarts without losing a connection. A second machine restores every answered act
 from the backups alone.
 
 Method: eight hours pass on the shim's clocks, one at a time, while clients act over TLS. The file and the backups are

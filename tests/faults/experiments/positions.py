@@ -43,7 +43,7 @@ def name_of(act):
 
 
 def choose(outcome, positions):
-    """Returns the positions and ways to try: all of them, or in the short form two."""
+    """Returns the positions and ways to try: all of them or, in the short form, two."""
     every = [(position, way) for position in range(1, positions + 1) for way in WAYS]
     return every if IS_LONG else outcome.random.sample(every, min(rounds(2, 2), len(every)))
 

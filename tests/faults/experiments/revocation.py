@@ -5,7 +5,7 @@ accepted again.
 Method: six threads place legal holds on candidates with one key, without a pause. Meanwhile an admin revokes the key
 over HTTP or with the command, removes the user from the organization, or disables the user. Requests that begin after
 the answer must be refused. The activity gives the order of all acts; no act of the key may follow its revocation. In
-the same way, six threads ask who they are with one session, while its user signs out.
+the same way, six threads request `/api/v1/me` with one session while its user signs out.
 
 If the claim were false: a request that began after the answer would have been answered with 200, or the activity would
 have an act of the key after its revocation.

@@ -2,8 +2,9 @@
 address is in its log. No later answer repeats a secret, except a signup link.
 
 Method: the service creates keys, a session, a sign-in link, a signup, a status link and an HR integration, and answers
-good and bad requests that use them. A backup is made, and the service is killed, so that its write-ahead log remains.
-The experiment searches all files, the log and all later answers for the secrets, as text, in Base64 and in hexadecimal.
+valid and invalid requests that use them. A backup is made, and the service is killed, so that its write-ahead log
+remains. The experiment searches all files, the log and all later answers for the secrets, as text, in Base64 and in
+hexadecimal.
 
 If the claim were false: a file, the log or a later answer would contain a secret that it must not contain.
 """
@@ -84,7 +85,7 @@ def act(outcome, binary, service, company):
 
 
 def read_everything(service, company):
-    """Returns the answers to GET requests with an admin key and a staff key, for paths with no ids or known ids."""
+    """Returns the answers to GET requests with admin and staff keys, for paths without ids or with known ids."""
     client = service.client()
     description = client.call("GET", "/api/openapi.json")
     texts = []
