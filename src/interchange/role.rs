@@ -139,7 +139,7 @@ fn are_consistent(fields: &mut Fields<'_, '_>, seats: Seats) -> bool {
 fn salary(fields: &mut Fields<'_, '_>) -> Option<Salary> {
     let min = amount(fields, "salaryMin");
     let max = amount(fields, "salaryMax");
-    let currency = fields.optional("salaryCurrency", "three capital letters such as EUR", |value| {
+    let currency = fields.optional("salaryCurrency", "three capital letters, such as EUR", |value| {
         value.as_str().filter(|text| is_currency(text)).map(str::to_owned)
     });
     let period = fields.word("salaryPeriod", SalaryPeriod::WORDS, SalaryPeriod::parse);

@@ -1,4 +1,4 @@
-//! The stylesheet of all pages except the console and the API reference, and the default icon. Each URL contains a
+//! The default icon, and the stylesheet of all pages except the console and the API reference. Each URL contains a
 //! digest of the file's content, so browsers may cache the files forever.
 
 use std::sync::LazyLock;

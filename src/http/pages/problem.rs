@@ -22,8 +22,7 @@ struct ProblemPage<'a> {
 }
 
 impl<'a> ProblemPage<'a> {
-    /// Creates a page of the service itself, which does not name an organization. Search engines must not list the
-    /// page.
+    /// Creates a page of the service itself. The page names no organization, and search engines must not list it.
     fn new(texts: &'static Texts, title: &str, paragraphs: &'a [String]) -> Self {
         let frame =
             Frame { texts, title: title.to_owned(), organization: None, languages: Vec::new(), is_indexed: false };

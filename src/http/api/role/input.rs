@@ -115,7 +115,7 @@ fn currency(fields: &mut BodyFields, name: &str) -> Option<String> {
     if is_currency(&currency) {
         Some(currency)
     } else {
-        fields.fault(name, "must be three capital letters such as EUR")
+        fields.fault(name, "must be three capital letters, such as EUR")
     }
 }
 

@@ -145,7 +145,7 @@ fn salary(salary: &Salary) -> Option<Value> {
     Some(json!({ "@type": "MonetaryAmount", "currency": currency, "value": value }))
 }
 
-/// Returns the word for the period in Google's documentation of job postings.
+/// Returns the word that Google's documentation of job postings uses for the period.
 fn unit_text(period: SalaryPeriod) -> &'static str {
     match period {
         SalaryPeriod::Hour => "HOUR",

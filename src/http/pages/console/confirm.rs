@@ -53,7 +53,7 @@ struct ConfirmForm {
     passkey: &'static PasskeyTexts,
     /// The URL that the form is sent to.
     action: String,
-    /// The page to which the user returns without a confirmation.
+    /// The page to which the user returns if they cancel the confirmation.
     cancel: String,
     factors: Factors,
     error: Option<String>,
@@ -156,9 +156,9 @@ pub(in crate::http::pages) fn instead(
     form.render(texts, visit::theme_of(&request.cookies), request.wants_parts)
 }
 
-/// Returns the URL that the form is sent to. The URL also names the page to which the user returns without a
-/// confirmation, unless that page is [`START`]. It cannot be derived from the continuation, because some pages that
-/// follow require a confirmation themselves.
+/// Returns the URL that the form is sent to. The URL also names the page to which the user returns if they cancel the
+/// confirmation, unless that page is [`START`]. The page cannot be derived from the continuation, because some pages
+/// that follow require a confirmation themselves.
 fn action(name: &str, path: &str, cancel: &str) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair(name, path);
@@ -210,7 +210,7 @@ enum ConfirmFault {
 struct ConfirmInput {
     visit: Visit,
     then: Then,
-    /// The page to which the user returns without a confirmation.
+    /// The page to which the user returns if they cancel the confirmation.
     cancel: String,
     fields: Vec<(String, String)>,
     factors: Factors,

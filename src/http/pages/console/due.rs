@@ -21,7 +21,7 @@ pub(super) fn mark(texts: &Texts, today: Date, DueDay(day): DueDay) -> String {
     fill(words.back_since, &[("date", &texts.day(day))])
 }
 
-/// Returns a day after today as a sentence names it: the weekday, or the date if the day is at least a week away.
+/// Returns the words for a future day in a sentence: the weekday, or the date if the day is at least a week away.
 pub(super) fn until(texts: &Texts, today: Date, DueDay(day): DueDay) -> String {
     let words = LATER.of(texts);
     if (day - today).get_days() <= WEEKDAYS_AHEAD {

@@ -171,8 +171,8 @@ fn refuse(_: &Ctx, _: &Tx<'_>, (form, unfinished): &UnfinishedSignIn) -> Result<
     }
 }
 
-/// Answers a request to the console without a session. If the request asked for a page, the page opens after the
-/// sign-in. If the request sent a form, the sign-in carries its fields.
+/// Answers a request to the console that was sent without a session. If the request asked for a page, the page opens
+/// after the sign-in. If the request sent a form, the sign-in carries its fields.
 pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language) -> Result<Reply, Error> {
     let texts = texts::of_language(language);
     let (words, passkey, carried) = (SIGN_IN.of(texts), PASSKEY.of(texts), carried_by(request));

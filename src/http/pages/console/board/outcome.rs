@@ -88,7 +88,7 @@ pub(super) struct Outcome<'a> {
     scene: &'a Scene,
     input: &'a DecideInput,
     verb: Verb,
-    /// The batch; `None` after an undo and if the whole batch was refused.
+    /// The batch; `None` after an undo, or if the whole batch was refused.
     batch: Option<DecisionBatchId>,
     done: Vec<(ApplicationId, Option<CandidateStepId>)>,
     refused: Vec<RefusedItem>,

@@ -171,7 +171,7 @@ fn next_step<'a>(current: Option<&CandidateStep>, steps: &'a [CandidateStep]) ->
     if index + 1 == steps.len() { None } else { step_after(steps, index).map(|next| &steps[next]) }
 }
 
-/// Returns the reasons for a rejection that the form offers: the first [`OutcomeReason::KEYS`], one for each digit.
+/// Returns the rejection reasons that the form offers: the first [`OutcomeReason::KEYS`], one for each digit.
 pub(in crate::http::pages::console) fn reasons(words: &'static DecisionTexts) -> Vec<ReasonOption> {
     let reasons = OutcomeReason::WORDS.iter().zip(words.reasons).zip(1..).take(OutcomeReason::KEYS);
     reasons.map(|((value, label), key)| ReasonOption { key, value, label }).collect()

@@ -13,10 +13,10 @@ use crate::store::application::Application;
 use crate::store::candidate::Candidate;
 use crate::store::{self, Error, Tx};
 
-/// The maximum length of the path of the page to which a form returns, in characters.
+/// The maximum length, in characters, of the path of the page to which the browser returns.
 const BACK_CHARACTERS_MAX: usize = 2_000;
 
-/// The maximum length of the name of an application's state, in characters.
+/// The maximum length, in characters, of the name of an application's state.
 const SEEN_CHARACTERS_MAX: usize = 64;
 
 /// The application that a form names, and the page that shows the form.

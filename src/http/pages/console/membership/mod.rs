@@ -87,7 +87,7 @@ fn decode_page(_: &Ctx, request: &Request) -> Result<MemberPageInput, Error> {
 }
 
 /// `GET /app/{orgSlug}/members`: shows the members and what each may do. Only callers who administer the organization
-/// see when a member was last here, and whether the member has a second factor.
+/// see when a member was last seen, and whether the member has a second factor.
 ///
 /// # Errors
 /// `not_found`, as a page, if the organization does not exist or the caller may not see it.

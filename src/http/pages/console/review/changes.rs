@@ -1,5 +1,5 @@
 //! `GET /app/{orgSlug}/review/changes`: the entries of a review queue that have changed since a cursor. The list is
-//! fixed, so the answer marks entries and never removes one. It does not replace the forms of the decision that the
+//! fixed, so the answer updates entries but never removes one. It does not replace the forms of the decision that the
 //! reader is making, unless the candidate was erased.
 
 use askama::Template;

@@ -1,5 +1,5 @@
-//! `GET /app/{orgSlug}/roles/{id}/edit/changes`: shows a person who edits a role, or its steps, that the role has
-//! changed. Typed text is not replaced.
+//! `GET /app/{orgSlug}/roles/{id}/edit/changes`: notifies a person who is editing a role, or its steps, that the
+//! role has changed. Typed text is not replaced.
 
 use askama::Template;
 

@@ -184,8 +184,8 @@ pub(super) fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeInput, E
     })
 }
 
-/// `POST /app/{orgSlug}/roles/{id}/edit`: changes the role. If the form asks for it and the role is a draft, opens the
-/// role too.
+/// `POST /app/{orgSlug}/roles/{id}/edit`: changes the role. If the role is a draft and the form asks to open it, opens
+/// the role too.
 ///
 /// # Errors
 /// Each refusal is rendered as a page: the errors of [`RoleVisit::find_to_manage`]; `validation_error` with the form

@@ -129,8 +129,8 @@ struct SetUpInput {
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated or the form has
-/// expired or was not made by this service.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated, or if the
+/// form has expired or was not made by this service.
 fn decode(ctx: &Ctx, request: &Request) -> Result<SetUpInput, Error> {
     let fields = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let form = SignedForm::verify(ctx.store.form_secret(), FORM_LINK, fields.text("form")?.unwrap_or_default());

@@ -29,7 +29,7 @@ struct FactorsPage {
     passkey: &'static PasskeyTexts,
     /// Whether the user must set up a factor before anything else.
     is_missing: bool,
-    /// Whether the user has one factor and may not remove it.
+    /// Whether the user has only one factor and cannot remove it.
     is_last: bool,
     factors: Vec<FactorRow>,
     has_totp: bool,

@@ -1,6 +1,6 @@
 // The board of a role: keys that move from card to card, selection, and dragging. The buttons of the bar and a dropped
 // card send the board's form, so this module only decides which cards the form names. Without a selection, the form
-// names the current card. A card that is dropped on the hired candidates opens the page that hires the candidate
+// names the current card. If a card is dropped on the hired candidates, the page for hiring the candidate opens
 // instead.
 
 const board = document.getElementById("board");
@@ -40,8 +40,8 @@ if (board) {
     const card = currentCard();
     focusCard(card ? beside(card, distance) : firstCard());
   };
-  /** Moves the focus to the card at the same height in the nearest column with cards, or to its last card if the column
-      is shorter. */
+  /** Moves the focus to the card at the same height in the nearest column with cards, or to the last card of that
+      column if it is shorter. */
   const cross = (step) => {
     const card = currentCard();
     if (!card) return focusCard(firstCard());
