@@ -115,7 +115,7 @@ pub struct VisibleOrganization {
 }
 
 impl VisibleOrganization {
-    /// Returns whether the portal answers requests. That of a disabled organization does not.
+    /// Returns whether the portal answers requests. The portal of a disabled organization does not.
     pub fn has_portal(&self) -> bool {
         self.portal_enabled && self.enabled
     }

@@ -83,7 +83,7 @@ type Row = (BackgroundJob, u64, Thread, fn(&Parts, &JobReader) -> Result<Step, E
 #[rustfmt::skip]
 const TABLE: [Row; 15] = [
     // Job          Rest ms  Thread                Prepared by        What it does
-    (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state after changes by writes that are not durable and by other processes. Portals must show changes within 200 ms.
+    (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state after changes by other processes and by writes that are not durable. Portals must show changes within 200 ms.
     (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the due counts of refused keys and failed sign-ins.
     (IDLE_CACHE,    30_000,  Thread::Reads,        idle_cache),       // Frees the page caches of connections if no request has read from the file since the last step.
     (USAGE_INDEX,      100,  Thread::Writes,       usage_index),      // Indexes new usage rows, and redates rows from a clock that was ahead.

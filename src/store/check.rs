@@ -74,8 +74,8 @@ fn findings(tx: &Tx<'_>, mut progress: impl FnMut(&str)) -> Result<Vec<String>, 
 }
 
 /// Returns the reports that are not findings: one sentence for each candidate who is in the erasure list but was
-/// changed or placed under a legal hold afterwards. If the list cannot be read, returns one sentence about the list,
-/// because the next start would fail.
+/// changed or placed under a legal hold after their line was written. If the list cannot be read, returns one sentence
+/// about the list, because the next start would fail.
 pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
     let path = &path::resolve(path);
     let connection = connection::open_to_read(path, Use::Read)?;
@@ -87,8 +87,8 @@ pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
     })
 }
 
-/// Returns the report about a candidate who is in the erasure list but was changed or placed under a legal hold
-/// afterwards.
+/// Returns the report about a candidate who is in the erasure list but was changed or placed under a legal hold after
+/// their line was written.
 pub fn changed_since_erased(candidate: &CandidateId, list: &impl std::fmt::Display) -> String {
     format!(
         "candidate {candidate} is in {list}, but was changed or placed under a legal hold after the line was written, \

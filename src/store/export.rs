@@ -1,4 +1,4 @@
-//! Queries for the subject-access export: the stored responses about the candidate, and all of the candidate's signups.
+//! Queries for the subject-access export: the stored responses about a candidate, and all of the candidate's signups.
 //! This module also records the export in the activity, and counts all signups for the command `export`.
 
 use super::activity;

@@ -59,8 +59,8 @@ struct LaterDetail {
     later_due_on: Option<String>,
 }
 
-/// Returns the newest change to the mark of an application. Returns `None` if a decision has followed it, if nobody has
-/// changed the mark, or if the detail of the change was erased.
+/// Returns the newest change to the mark of an application. Returns `None` if a decision has followed the change, if
+/// nobody has changed the mark, or if the detail of the change was erased.
 pub fn last_change(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -196,7 +196,7 @@ pub fn of_organization(tx: &Tx<'_>, organization: &OrganizationId) -> Result<Vec
     })
 }
 
-/// A member, as the pages about members show them.
+/// A member, as shown on the pages about members.
 #[derive(Debug, Clone)]
 pub struct MemberProfile {
     pub user_id: UserId,

@@ -18,7 +18,7 @@ use crate::db::writer_thread::WriterThread;
 use crate::db::{OpenError, Reserve, full_disk};
 use crate::world::World;
 
-/// The maximum number of reading connections: enough for all threads of the service that read. A read takes
+/// The maximum number of reading connections: enough for all of the service's threads that read. A read takes
 /// microseconds, so a few connections serve many requests.
 pub const READERS_MAX: u32 = 17;
 

@@ -53,7 +53,7 @@ pub fn record_use(tx: &Tx<'_>, stamp: &Stamp, who: &Principal, code: &FactorCode
     }
 }
 
-/// Deletes the recovery codes of a user who has no second factor left, because there is no factor that the codes could
+/// Deletes the recovery codes of a user if the user has no second factor left, because the codes then have no factor to
 /// replace.
 pub fn delete_codes_without_factor(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
     if factors(tx, user)?.is_empty() { recovery_code::delete_all(tx, user) } else { Ok(()) }

@@ -127,7 +127,7 @@ pub fn all(tx: &Tx<'_>) -> Result<Vec<User>, Error> {
     tx.all(&sql, [], user)
 }
 
-/// Returns a page of all users, newest first, that begins after the user with this time and id
+/// Returns a page of all users, newest first. The page begins after the user with this time and id
 /// (`GET /api/admin/users`).
 pub fn page(tx: &Tx<'_>, after: Option<&(Timestamp, String)>, rows_max: usize) -> Result<Vec<User>, Error> {
     let sql = format!(

@@ -11,7 +11,7 @@ const WAITING_BYTES_MAX: usize = 1_024 * 1_024;
 /// The time for which the log thread gathers lines before it writes them.
 const GATHER: Duration = Duration::from_millis(5);
 
-/// The maximum time for which a stopping service waits until the last lines are written.
+/// The maximum time for which a stopping service waits for the last lines to be written.
 const FLUSH_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The log. Its thread gathers lines for a moment and writes them together, because waking the thread for each line
@@ -64,7 +64,7 @@ impl Log {
         Self { waiting, ended: Mutex::new(ended) }
     }
 
-    /// Adds a line. Drops and counts it if too many lines are waiting.
+    /// Adds a line, or drops and counts it if too many lines are waiting.
     pub(super) fn push(&self, line: impl FnOnce(&mut String)) {
         let mut lines = self.waiting.lock();
         if lines.text.len() >= WAITING_BYTES_MAX {

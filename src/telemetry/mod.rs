@@ -150,7 +150,7 @@ impl Telemetry {
         self.log(priority, at, request_id, message);
     }
 
-    /// Logs a sentence about a condition of the service that needs a person's attention.
+    /// Logs a sentence about a condition that needs a person's attention.
     pub fn warn(&self, at: Timestamp, message: &str) {
         self.log(Priority::Warning, at, None, message);
     }

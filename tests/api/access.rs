@@ -1,6 +1,6 @@
 //! Access rules of the endpoints for rejecting, hiring, `me` and API keys. The tests cover each kind of caller at each
-//! endpoint, the separation of organizations, immediate changes of roles and memberships, and scopes, which only narrow
-//! a user's rights.
+//! endpoint, the separation of organizations, the immediate effect of changes to roles and memberships, and scopes,
+//! which only narrow a user's rights.
 
 use serde_json::{Value, json};
 

@@ -53,8 +53,8 @@ const STEPS: [(&str, &str, StepType, bool); 8] = [
 /// Reads a dump.
 ///
 /// # Errors
-/// A sentence with the line if the dump cannot be parsed. A sentence if the dump has neither candidates nor job orders,
-/// contains several sites of OpenCATS, or is not the only dump.
+/// A sentence with the line number if the dump cannot be parsed. A sentence if the dump has neither candidates nor job
+/// orders, contains several sites of OpenCATS, or is not the only dump.
 pub(super) fn read(export: &mut Export, name: &str, dump: &[u8]) -> Result<(), String> {
     let mut tables = Tables::default();
     sql::parse(dump, &TABLES, |row| tables.take(Row::new(name, row)))

@@ -23,7 +23,8 @@ pub(super) struct SqlRow {
 /// Parses the rows of some tables of a dump.
 ///
 /// # Errors
-/// A sentence with the line if a string, a name, a comment or a row is never closed, or if a row cannot be parsed.
+/// A sentence with the line number if a string, a name, a comment or a row is never closed, or if a row cannot be
+/// parsed.
 pub(super) fn parse(dump: &[u8], tables: &[&str], mut take: impl FnMut(SqlRow)) -> Result<(), String> {
     let mut parser = Parser { rest: dump, line: 1, columns: HashMap::new() };
     while let Some(token) = parser.token()? {

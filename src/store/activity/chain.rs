@@ -118,8 +118,8 @@ impl ChainedRow {
     }
 }
 
-/// Finds rows whose detail was removed although no erasure and no deletion of a signup accounts for the removal. The
-/// removal bypassed the trigger that guards the table, and the hashes alone do not reveal it. Returns at most
+/// Finds rows whose detail was removed although no erasure and no deletion of a signup accounts for the removal. Such
+/// a removal bypassed the trigger that guards the table, and the hashes alone do not reveal it. Returns at most
 /// `findings_max` findings.
 pub(in crate::store) fn unexplained_erasures(tx: &Tx<'_>, findings_max: usize) -> Result<Vec<String>, Error> {
     let sql = "SELECT a.id

@@ -97,7 +97,7 @@ pub fn page(
     }
 }
 
-/// Returns the newest decision on an application, including withdrawals, or `None` if there is none.
+/// Returns the newest decision on an application, or `None` if there is none. Withdrawals count as decisions.
 pub fn latest_decision(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -1,6 +1,6 @@
 //! Platform activity: acts that concern the service itself, such as changes to keys and users, sign-ins, and commands
-//! on the file. They belong to no organization. Their rows are in the same chain as all others, and identify users and
-//! keys only by their ids.
+//! on the file. They belong to no organization. Their rows are in the same chain as all other rows, and identify users
+//! and keys only by their ids.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ use crate::domain::id::ActivityId;
 use crate::domain::user::Principal;
 use crate::world::World;
 
-// The organization column of these rows is null. SQLite also indexes nulls, so the indexes on the organization find
+// The organization column of these rows is null. SQLite indexes nulls too, so the indexes on the organization find
 // these rows.
 pub(in crate::store) const OF_PLATFORM: &str = "WHERE a.organization_id IS NULL AND a.number < $1
      ORDER BY a.number DESC
@@ -26,7 +26,7 @@ pub(in crate::store) const OF_PLATFORM_BY_ACTION: &str =
      ORDER BY a.number DESC
      LIMIT $3";
 
-/// Appends a row for an act by `who`: `None` for a command, for the service itself, and for an unknown actor.
+/// Appends a row for an act by `who`; `None` stands for a command, the service itself, or an unknown actor.
 pub fn record(
     tx: &Tx<'_>,
     stamp: &Stamp,

@@ -1,4 +1,4 @@
-//! Files of an import, which belong to an application, not to a signup. Each transaction that writes them is short, so
+//! Imported files, which belong to an application, not to a signup. Each transaction that writes them is short, so
 //! that the requests of a running service do not wait for long.
 
 use std::path::Path;

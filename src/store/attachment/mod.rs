@@ -2,7 +2,7 @@
 //!
 //! Each write must be short, so deletion is split into slices ([`delete_slice`]). The background job in `sweep` deletes
 //! staged attachments that no signup has claimed in time, unfinished uploads of a previous process, and attachments
-//! that were detached from their signup or application. `imported` writes the files of imports, which belong to an
+//! that were detached from their signup or application. `imported` writes imported files, which belong to an
 //! application, not to a signup.
 
 pub(super) mod check;

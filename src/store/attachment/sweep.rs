@@ -35,7 +35,7 @@ pub(in super::super) fn job_step(
 }
 
 /// The start of this process, which identifies the unfinished uploads of a previous process. No client can finish them.
-/// The number alone does not identify them, because a new attachment may reuse the number of a deleted attachment.
+/// Their numbers alone do not identify them, because a new attachment may reuse the number of a deleted attachment.
 #[derive(Debug, Clone, Copy)]
 struct ProcessStart {
     newest_number: i64,

@@ -136,8 +136,8 @@ impl Backups {
 
 impl State {
     /// Returns the newest backup that this process made or, if it made none that still exists, the newest backup in the
-    /// directory that is not later than the clock. The bound is a minute after the clock, because the time in a name
-    /// may be a few seconds later than the backup.
+    /// directory. Ignores backups there that are more than a minute later than the clock. The minute is allowed because
+    /// the time in a name may be a few seconds later than the backup.
     fn newest(&self, now: Timestamp) -> Option<Found> {
         let made = self.made.map(|(found, _)| found);
         let latest = now.plus(SCAN_EVERY);

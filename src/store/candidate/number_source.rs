@@ -63,8 +63,8 @@ pub(super) struct PrefixRange {
     from: String,
     /// The smallest string that sorts after all words with the prefix.
     end: String,
-    /// The values of `in_name` to read: `true` for words of names, and `false` for words of addresses unless only names
-    /// are searched.
+    /// The values of `in_name` to read: `true` for words of names and, unless only names are searched, `false` for
+    /// words of addresses.
     in_name_values: &'static [bool],
 }
 

@@ -44,7 +44,7 @@ const SORTED_ROWS_MAX: i64 = 4_000;
 /// Checking one candidate for a word costs as much as reading and sorting this many rows for the word.
 const ROWS_PER_CHECK: i64 = 64;
 
-/// If a block has this many rows for a word, a large share of the candidates that meet the other conditions have the
+/// If a block has this many rows for a word, a large share of the candidates who meet the other conditions have the
 /// word.
 const DENSE_ROWS: usize = 256;
 

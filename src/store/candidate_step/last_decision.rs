@@ -27,13 +27,13 @@ pub struct LastDecision {
     pub by: Option<(UserId, String)>,
 }
 
-/// Finds the last decision on an application, including withdrawals.
+/// Finds the last decision on an application. Withdrawals count as decisions.
 pub fn last_decision(tx: &Tx<'_>, facts: &StepFacts) -> Result<Option<LastDecision>, Error> {
     last(tx, facts, DECISIONS)
 }
 
-/// Finds the last decision on an application, including withdrawals, or the last change to its later mark, if that is
-/// newer.
+/// Finds the last decision on an application or the last change to its later mark, whichever is newer. Withdrawals
+/// count as decisions.
 pub fn last_decision_or_mark(tx: &Tx<'_>, facts: &StepFacts) -> Result<Option<LastDecision>, Error> {
     last(tx, facts, &format!("{DECISIONS}, {MARKS}"))
 }

@@ -150,7 +150,8 @@ fn run_undo(
     Ok(items)
 }
 
-/// Returns the last act on an application, and the plan that undoes the act with this number or a refusal to undo it.
+/// Returns the last act on an application, and either the plan that undoes the act with this number or a refusal to
+/// undo it.
 fn plan_undo(
     tx: &Tx<'_>,
     who: &Principal,

@@ -80,7 +80,8 @@ pub(super) fn find(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<Option<Defer
     tx.one(&sql, [candidate.number], DeferredErasure::read)
 }
 
-/// Reads the histories of a candidate's applications that are `Hired`, which the rule for deferred erasures needs.
+/// Reads the histories that the rule for deferred erasures needs: those of the candidate's applications that are
+/// `Hired`.
 pub(in super::super) fn hires(
     tx: &Tx<'_>,
     organization: &OrganizationId,

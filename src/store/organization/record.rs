@@ -175,7 +175,7 @@ pub fn all(tx: &Tx<'_>) -> Result<Vec<Organization>, Error> {
     tx.all(&sql, [], organization)
 }
 
-/// Returns a page of all organizations, newest first, that begins after the cursor `after`
+/// Returns a page of all organizations, newest first. The page begins after the cursor `after`
 /// (`GET /api/admin/organizations`).
 pub fn page(tx: &Tx<'_>, after: Option<&(Timestamp, String)>, rows_max: usize) -> Result<Vec<Organization>, Error> {
     let sql = format!(

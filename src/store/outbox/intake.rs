@@ -92,8 +92,8 @@ fn bounds(tx: &Tx<'_>) -> Result<(i64, i64), Error> {
 }
 
 /// Queues the message of a decision if the organization has an HR integration, enabled or not. Without an integration,
-/// the message is still queued if an earlier message was about the same application. The HR system can then receive a
-/// reversal later.
+/// the message is still queued if an earlier message was about the same application, so that the HR system can
+/// receive a reversal later.
 fn enqueue(tx: &Tx<'_>, activity: i64, application: &str, is_integrated: bool) -> Result<(), Error> {
     let sql = "SELECT count(*), count(*) FILTER (WHERE state <> 'delivered')
                FROM hr_deliveries

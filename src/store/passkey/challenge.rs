@@ -13,7 +13,7 @@ pub(super) const CHALLENGES_MAX: i64 = 10_000;
 /// are retained.
 pub(super) const USER_CHALLENGES_MAX: i64 = 20;
 
-/// Stores the digest of an issued challenge, and deletes expired challenges, and challenges above the limits.
+/// Stores the digest of an issued challenge. Deletes expired challenges and challenges above the limits.
 pub fn issue(tx: &Tx<'_>, challenge: &Challenge, facts: &StoredChallenge) -> Result<(), Error> {
     let sql = "DELETE FROM passkey_challenges
                WHERE issued_at <= $1";

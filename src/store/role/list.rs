@@ -79,8 +79,8 @@ pub fn page(
     Ok(RolePage { roles, end })
 }
 
-/// Scans the roles after the cursor `after`, newest first, that match the leading filter. A row has `created_at`, `id`,
-/// and the columns that [`RoleFilter::matches`] reads.
+/// Scans the roles that match the leading filter and follow the cursor `after`, newest first. A row has `created_at`,
+/// `id`, and the columns that [`RoleFilter::matches`] reads.
 fn scan(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -1,6 +1,6 @@
 //! The version of a role: the id of the newest activity row about the role itself or its steps. It is the `ETag` of the
 //! role. Ids of activity rows are never reused, so no two acts give a role the same version, even after an older backup
-//! was restored. Decisions on applications do not change the version.
+//! has been restored. Decisions on applications do not change the version.
 
 use serde_json::Value;
 

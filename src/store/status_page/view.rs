@@ -52,7 +52,7 @@ pub struct PageOrganization {
 }
 
 impl PageOrganization {
-    /// Returns `visible_after_hours` as a duration; `None` if the page never shows these decisions.
+    /// Returns `visible_after_hours` as a duration.
     fn visible_after(&self) -> Option<Duration> {
         self.visible_after_hours.map(|hours| Duration::from_secs(u64::from(hours) * 3_600))
     }

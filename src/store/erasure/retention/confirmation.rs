@@ -48,7 +48,7 @@ pub fn state(tx: &Tx<'_>, world: &dyn World, organization: &OrganizationId) -> R
 /// An admin's confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetentionConfirmation {
-    /// The number of due candidates that the admin saw, if the admin confirms the erasure of all of them.
+    /// The number of due candidates that was shown to the admin, if the admin confirms the erasure of all of them.
     pub due: Option<i64>,
     /// Whether the admin confirms that the clock is right.
     pub clock: bool,
