@@ -114,7 +114,7 @@ fn privacy(fields: &mut Fields<'_, '_>) -> Option<Privacy> {
     Some(Privacy { hold_reason: hold_reason?, erased_at: erased_at? })
 }
 
-/// Reads the details of the hire. Only applications with the status `Hired` have them.
+/// Reads the details of the hire. Only applications with the status `Hired` may have them.
 fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Option<Option<HireRecord>> {
     let hired_date = fields.time("hiredDate");
     let offer_accepted_date = fields.time("offerAcceptedDate");
@@ -129,7 +129,7 @@ fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Optio
     }
     if hired_date.is_some() || offer_accepted_date.is_some() || external_position_id.is_some() || notes.is_some() {
         fields.object_finding(
-            "only an application that is Hired has hiredDate, offerAcceptedDate, externalPositionId and hireNotes",
+            "only an application that is Hired may have hiredDate, offerAcceptedDate, externalPositionId or hireNotes",
         );
         return None;
     }
@@ -140,7 +140,7 @@ fn hire(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Optio
 fn later_due_on(fields: &mut Fields<'_, '_>, status: Option<ApplicationStatus>) -> Option<Option<DueDay>> {
     let due_on = fields.optional("laterDueOn", DUE_DAY_MUST_BE, |value| DueDay::parse(value.as_str()?))?;
     if due_on.is_some() && status? != ApplicationStatus::InProgress {
-        fields.object_finding("only an application that is In Progress has laterDueOn");
+        fields.object_finding("only an application that is In Progress may have laterDueOn");
         return None;
     }
     Some(due_on)

@@ -285,7 +285,7 @@ impl<'a> StepMatcher<'a> {
         if !missing.is_empty() {
             let missing = missing.join(", ");
             let advice = "include all of them, or state the `order` of each step";
-            return Some(format!("do not include the role's steps {missing}; {advice}"));
+            return Some(format!("lacks the role's steps {missing}; {advice}"));
         }
         steps.is_empty().then(|| "must have at least one step".to_owned())
     }

@@ -1,4 +1,4 @@
-//! The parser's state for one interchange document, such as the findings, the ids in use, and the candidates of the
+//! The parser's state for one interchange document. It includes the findings, the ids in use, and the candidates of the
 //! current organization.
 //!
 //! This module knows only the document, not the file.

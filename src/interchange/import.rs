@@ -50,7 +50,7 @@ pub fn import(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
 }
 
 /// Finds conflicts between a document and the file: ids, addresses and slugs that already exist, and members of
-/// organizations who are users neither in the document nor in the file.
+/// organizations who are not among the users of the document or of the file.
 ///
 /// # Errors
 /// A SQLite error.

@@ -68,7 +68,7 @@ fn a_later_signup_is_marked_as_possibly_from_somebody_else() {
     sign_up(&app, &hiring);
     insert_signup(&app, &hiring, None, "candidate-1@people-1.example", "later");
     let page = recruiter.get(&page_path(&hiring, 0)).expect(200);
-    assert_has(&page, &["1 later form under this address", "It may not be the same person.", "doc_later"]);
+    assert_has(&page, &["1 later form under this address", "It might be another person.", "doc_later"]);
 }
 
 fn an_erased_candidate_has_only_activity() {

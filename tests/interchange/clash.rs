@@ -171,12 +171,8 @@ fn a_status_that_contradicts_the_steps_is_a_finding_at_the_candidate() {
 fn an_application_has_each_of_the_roles_steps_once() {
     let steps = format!("{CANDIDATES}/2/steps");
     let step = |of: &str, status: &str| json!({ "roleStepId": of, "status": status });
-    assert_refused(&with(&steps, json!([])), &steps, "do not include the role's steps step_1, step_2");
-    assert_refused(
-        &with(&steps, json!([step("step_1", "rejected")])),
-        &steps,
-        "do not include the role's steps step_2",
-    );
+    assert_refused(&with(&steps, json!([])), &steps, "lacks the role's steps step_1, step_2");
+    assert_refused(&with(&steps, json!([step("step_1", "rejected")])), &steps, "lacks the role's steps step_2");
     let twice = json!([step("step_1", "rejected"), step("step_1", "pending")]);
     assert_refused(&with(&steps, twice), &format!("{steps}/1"), "the application has the role's step step_1 twice");
 }

@@ -90,7 +90,7 @@ impl Server {
     }
 
     /// Leaves the socket as it is when the server stops, because the service manager passes the same socket to the next
-    /// process. Connections that arrive until then wait in the listen queue.
+    /// process. Connections that arrive before that process starts wait in the listen queue.
     #[must_use]
     pub fn with_inherited_socket(self) -> Self {
         Self { is_inherited: true, ..self }

@@ -40,7 +40,7 @@ pub(in crate::http) struct SignInAttempt {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Familiarity {
     /// Nobody has recently signed in to the account from the source. Failures from all networks that contain the
-    /// client count, and so do the account's failures from all unfamiliar sources.
+    /// client are counted, and so are the account's failures from all unfamiliar sources.
     Unfamiliar,
     /// Somebody has signed in to the account from this network. Only failures from this network count.
     FamiliarNetwork,

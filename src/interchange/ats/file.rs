@@ -22,7 +22,8 @@ const MISSING_LISTED_MAX: usize = 5;
 #[derive(Default)]
 pub(super) struct Owners {
     applications: HashMap<String, ApplicationId>,
-    /// For each candidate, the application that gets the candidate's own files: the first application in the export.
+    /// For each candidate, the application that gets the candidate's own files: the candidate's first application in
+    /// the export.
     people: HashMap<String, ApplicationId>,
 }
 

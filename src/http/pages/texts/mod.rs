@@ -104,7 +104,7 @@ pub(in crate::http) struct Common {
     pub(in crate::http) failed_more: &'static str,
     /// The text of that page, if nobody knows whether the request changed anything.
     pub(in crate::http) unknown_more: &'static str,
-    /// The title and text of the page about a request that would fail again without a change.
+    /// The title and text of the page about a request that would fail again if it were sent unchanged.
     pub(in crate::http) refused: &'static str,
     pub(in crate::http) refused_more: &'static str,
     /// The title and text of the page about too many requests.

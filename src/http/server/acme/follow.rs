@@ -54,8 +54,8 @@ impl Acme {
         if stored.is_none() {
             let directory = &settings.directory;
             notes.push(format!(
-                "waiting for the first certificate for {domain} from {directory}; until then, connections with TLS are \
-                 closed"
+                "waiting for the first certificate for {domain} from {directory}; until it arrives, connections with \
+                 TLS are closed"
             ));
         }
         if let Some(why) = state.last_failure.filter(|_| is_same) {

@@ -16,8 +16,8 @@ use super::settings::AcmeSettings;
 use crate::domain::acme::advice;
 use crate::domain::text;
 
-/// The maximum time that the authority may take to validate the name, and again to issue the certificate. With most
-/// authorities, each takes seconds.
+/// The maximum time that the authority may take for each of two steps: to validate the name, and to issue the
+/// certificate. With most authorities, each step takes seconds.
 const POLL: RetryPolicy = RetryPolicy::new().timeout(Duration::from_secs(90));
 
 /// The maximum length of a text that [`one_line`] returns, in characters.

@@ -11,8 +11,8 @@
 //! of the other requests in the tick. The transaction for these rows checks that the cached key is current. If the key
 //! is stale, it is looked up again. Neither fast path moves a request to another thread.
 //!
-//! A feed that is not cached is rendered under a permit ([`render_permit`]). Requests that waited for the permit check
-//! the response cache again.
+//! A feed that is not cached is rendered under a permit ([`render_permit`]). After waiting for the
+//! permit, a request looks in the response cache again.
 
 mod admission;
 mod attachment_writer;

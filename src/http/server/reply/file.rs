@@ -62,7 +62,7 @@ impl Reply {
     }
 
     /// Creates a 200 with an attachment that a browser displays in a frame of this service or in a tab of its own. The
-    /// policy is on the file, because browsers show a PDF only in a frame without the attribute `sandbox`. No page of
+    /// policy is on the file, because browsers do not show a PDF in a frame with the attribute `sandbox`. No page of
     /// another origin can frame or read the file.
     pub(in crate::http) fn framed_file(attachment: &Attachment) -> Self {
         Self::stored_file(attachment, "inline")

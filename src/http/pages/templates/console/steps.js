@@ -1,4 +1,4 @@
-// The steps of a role: people drag a step to another position. Dropping it sends the form of its up and down buttons.
+// The steps of a role: people drag a step to another position. Dropping it sends the form with its up and down buttons.
 
 const pipeline = document.querySelector("ol.pipeline");
 

@@ -61,8 +61,8 @@ function openDialog(content) {
   return dialog;
 }
 
-/** Replaces parts of the page with the templates of an answer. Keeps the focus on the element with the same id. Changes
-    by others come with `hold`: an element for which `hold` returns true stays, and so does the selection. */
+/** Replaces parts of the page with the templates of an answer. Keeps the focus on the element with the same id. For
+    changes by others, callers pass `hold`: elements for which `hold` returns true stay, and so does the selection. */
 function swapParts(text, hold) {
   const answer = new DOMParser().parseFromString(html.createHTML(text), "text/html");
   const templates = [...answer.querySelectorAll("template")];

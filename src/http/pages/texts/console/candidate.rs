@@ -90,7 +90,7 @@ pub(in crate::http) static CANDIDATE: ByLanguage<CandidateTexts> = ByLanguage {
         download: "Download",
         open: "Open",
         later: Counted { one: "{count} later form under this address", many: "{count} later forms under this address" },
-        later_more: "Somebody who knows this address sent the form again. It may not be the same person.",
+        later_more: "Somebody who knows this address sent the form again. It might be another person.",
         withdrew: "Withdrew",
         hired_on: "Hired on",
         accepted_on: "Offer accepted on",

@@ -47,7 +47,7 @@ pub(in crate::http) static LIVE: ByLanguage<LiveTexts> = ByLanguage {
         held: "This application has changed. Your form below is unchanged.",
         signed_out: "You have been signed out, so this page no longer shows changes.",
         sign_in: "Sign in",
-        gone: "This page no longer exists, or you may no longer see it.",
+        gone: "This page no longer exists, or you no longer have access to it.",
     },
     de: LiveTexts {
         moved: "{who} hat {name} in den Schritt {step} verschoben",

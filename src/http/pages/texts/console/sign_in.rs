@@ -9,7 +9,7 @@ pub(in crate::http) struct SignInTexts {
     pub(in crate::http) button: &'static str,
     /// The advice for people who cannot sign in.
     pub(in crate::http) help: &'static str,
-    /// The reason for the sign-in: the person requested a page without a session.
+    /// The reason for the sign-in: a person without a session requested a page.
     pub(in crate::http) ended: &'static str,
     /// The reason for the sign-in: the person sent a form after the session had ended.
     pub(in crate::http) ended_with_form: &'static str,

@@ -40,7 +40,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
         lead: "This action requires a confirmation from the last 10 minutes. The action continues as soon as you confirm.",
         enter: "Open your authenticator app and enter the code that it shows.",
         code: "Code",
-        recovery_hint: "Without your app, enter one of your recovery codes.",
+        recovery_hint: "If you do not have your app, enter one of your recovery codes.",
         recovery_code: "Recovery code",
         recovery_only: "Enter one of your recovery codes.",
         password: "Password",

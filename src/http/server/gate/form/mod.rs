@@ -1,8 +1,8 @@
 //! Reads forms: detects the encoding, and parses `multipart/form-data` (RFC 7578) while it arrives.
 //!
-//! Any part of a form can be large, so there are limits on each wait, on each part's head, on all text fields together,
-//! on the file and on the whole form. Memory holds only one chunk of a file at a time. No part of an incomplete form
-//! remains stored.
+//! Any part of a form can be large or slow, so there are limits on each wait, on each part's head, on all text fields
+//! together, on the file and on the whole form. Memory holds only one chunk of a file at a time. No part of an
+//! incomplete form remains stored.
 
 mod metered_body;
 #[cfg(test)]
