@@ -16,7 +16,7 @@ crate::tests![
     retention_of_imported_decisions_starts_at_their_own_date,
     more_than_twenty_erasures_a_day_wait_for_a_confirmation,
     a_clock_that_jumps_ahead_erases_nobody,
-    a_clock_jump_is_believed_after_the_same_uptime,
+    a_clock_jump_is_believed_after_an_uptime_of_the_same_length,
     an_admin_who_confirms_the_time_ends_the_wait,
     a_clock_jump_while_the_service_was_stopped_delays_retention_too,
     nobody_is_erased_in_the_first_hour_after_a_start,
@@ -309,8 +309,8 @@ fn a_clock_that_jumps_ahead_erases_nobody() {
     let status = clock.status();
     assert_eq!(status["waitsFor"], "clock");
     assert_eq!(status["clock"]["now"], clock.now().to_string());
-    // After the clock is corrected, the service believes it again after the length of time for which it was wrong.
-    // `jump` lets that much time pass.
+    // A corrected clock is believed again after the length of time for which it was wrong. `jump` lets that much time
+    // pass.
     clock.jump(-360);
     assert_eq!((clock.status()["waitsFor"].clone(), clock.due()), (Value::Null, json!(0)));
     // Nobody is erased after a day with a wrong clock either.
@@ -321,7 +321,7 @@ fn a_clock_that_jumps_ahead_erases_nobody() {
     assert_eq!(clock.status()["waitsFor"], "clock");
 }
 
-fn a_clock_jump_is_believed_after_the_same_uptime() {
+fn a_clock_jump_is_believed_after_an_uptime_of_the_same_length() {
     let clock = Clock::start(|_| {});
     clock.configure(&json!({ "retentionDays": 2 }));
     clock.reject(0);

@@ -265,7 +265,7 @@ fn a_clock_that_jumps_ahead_closes_no_role_but_signups_end() {
     app.set_clock("2026-11-21T09:10:00Z");
     app.anonymous().post(&format!("/api/public{signup}"), &body).expect(200);
     apply(200);
-    // The jump is believed after the same uptime.
+    // The jump is believed after an uptime of the same length.
     app.set_clock("2026-11-26T00:00:00Z");
     app.pass(5 * 86_400);
     wait_until(&app, &status_of(&hiring.role_id), "closed");

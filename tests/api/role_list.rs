@@ -63,7 +63,7 @@ fn roles_are_listed_newest_first_in_pages() {
         assert_eq!(walk(&client, &hiring, &format!("limit={limit}")), (expected.map(str::to_owned).to_vec(), pages));
     }
     let first_page = client.get(&format!("{}?limit=2", hiring.roles())).expect(200).json()["pagination"].clone();
-    // A role that is created between pages comes before the pages that remain.
+    // A role that is created between the requests for two pages is on none of the remaining pages.
     staff(&app, &hiring, "owner").post(&hiring.roles(), &json!({ "name": "new" })).expect(200);
     let query = format!("limit=2&cursor={}", first_page["nextCursor"].as_str().unwrap());
     assert_eq!(all(&client, &hiring, &query), ["4", "3"]);

@@ -50,8 +50,8 @@ fn patch(client: &Client, path: &str, body: &Value, if_match: &str) -> Answer {
     send(client, &("PATCH", path.to_owned(), body.clone()), if_match)
 }
 
-/// Returns every request that honours `If-Match`, each for a role of its own. The role has two steps and the status
-/// that the request needs.
+/// Returns a request to every endpoint that honours `If-Match`, each for a role of its own. The role has two steps and
+/// the status that the request needs.
 fn writes(client: &Client, hiring: &Hiring) -> Vec<(String, (&'static str, String, Value))> {
     let new = || draft(client, hiring, &["Call", "Offer"]);
     let step = |path: &str, index: usize| read(client, path)["steps"][index]["id"].as_str().unwrap().to_owned();

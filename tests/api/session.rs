@@ -266,7 +266,7 @@ fn another_media_type_is_415_and_a_large_body_413() {
     let send = |content_type: &str, body: &[u8]| {
         app.anonymous().send("POST", SIGN_IN, &[("Content-Type", content_type)], body)
     };
-    // A form of another site can send these media types without a preflight.
+    // A form on another site can send these media types without a preflight.
     for content_type in ["text/plain", "application/x-www-form-urlencoded", "multipart/form-data"] {
         send(content_type, &body).refused(415, "unsupported_media_type");
     }

@@ -208,7 +208,7 @@ fn the_placeholder_of_an_erased_address_matches_nobody() {
     let before = state(&app);
     for role in [hiring.role_id.as_str(), "role_more"] {
         let answer = Form::for_link(&app, &signup_path_of(&app, &hiring, role)).with("email", &placeholder).send(&app);
-        // The placeholder is either refused as an address or changes nothing.
+        // The placeholder either is refused as an address or changes nothing.
         assert!([303, 400].contains(&answer.status), "{}", answer.text());
     }
     assert_eq!(state(&app), before);

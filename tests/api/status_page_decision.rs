@@ -197,7 +197,7 @@ fn a_move_reversed_within_the_undo_period_is_never_shown() {
         }
         assert_eq!(fixture.seen(), before, "{step}");
     }
-    // A hidden rejection stays hidden if the candidate is moved after the step was reopened.
+    // A hidden rejection stays hidden if the candidate is moved after the step has been reopened.
     fixture.decide(2, "reject");
     fixture.decide(2, "reopen");
     fixture.decide(2, "move");

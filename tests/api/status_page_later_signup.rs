@@ -17,7 +17,7 @@ crate::tests![
     a_new_link_from_staff_retains_an_emptied_application,
     deleting_the_last_later_signup_erases_the_candidate,
     stored_responses_do_not_contain_a_deleted_later_signup,
-    a_legal_hold_is_not_revealed_to_a_person_who_only_knows_the_address,
+    a_legal_hold_is_not_revealed_to_a_person_who_knows_only_the_address,
     a_legal_hold_retains_later_signups,
     deletions_requested_under_a_hold_do_not_retain_the_candidate,
     a_later_signup_joins_the_candidate_who_now_has_the_address,
@@ -246,7 +246,7 @@ fn stored_responses_do_not_contain_a_deleted_later_signup() {
     assert!(!fixture.contains_text("Mallory"));
 }
 
-fn a_legal_hold_is_not_revealed_to_a_person_who_only_knows_the_address() {
+fn a_legal_hold_is_not_revealed_to_a_person_who_knows_only_the_address() {
     let fixture = Fixture::new();
     let real = fixture.apply("", "Ada", ADA);
     let hold = fixture.hold();

@@ -1,5 +1,5 @@
-//! `GET /status/{token}`: candidates with an application in progress see that the role was filled or closed, after the
-//! organization's delay and not before the hire that filled the role is visible.
+//! `GET /status/{token}`: candidates with an application in progress see that the role was filled or closed, but only
+//! after the organization's delay and not before the hire that filled the role is visible.
 
 use serde_json::{Value, json};
 

@@ -9,7 +9,7 @@ use crate::support::signup::{Form, fields_with_errors, input_value, status_path,
 use crate::support::{Answer, App};
 
 crate::tests![
-    low_disk_space_refuses_only_files,
+    only_files_are_refused_when_disk_space_is_low,
     the_minimum_free_space_is_configurable,
     staged_attachments_count_towards_the_total,
     a_refusal_shows_the_form_again_in_the_language_of_the_page,
@@ -39,7 +39,7 @@ fn assert_form_shown_again(answer: &Answer) -> String {
     text
 }
 
-fn low_disk_space_refuses_only_files() {
+fn only_files_are_refused_when_disk_space_is_low() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring).with("note", "Engines");

@@ -25,7 +25,7 @@ crate::tests![
     a_row_is_committed_before_its_answer,
     the_count_is_exact_and_the_last_request_is_the_newest_row,
     times_increase_while_the_clock_is_stopped,
-    times_increase_while_the_clock_steps_back,
+    times_increase_when_the_clock_steps_back,
     times_follow_a_clock_that_advances,
     rows_survive_a_restart,
     times_increase_across_a_restart,
@@ -398,7 +398,7 @@ fn times_increase_while_the_clock_is_stopped() {
     assert_eq!(ids.len(), 50);
 }
 
-fn times_increase_while_the_clock_steps_back() {
+fn times_increase_when_the_clock_steps_back() {
     let app = App::start();
     let (id, secret) = app.make_key("user_admin");
     let client = app.key(&secret);

@@ -511,7 +511,7 @@ fn a_complete_request_takes_effect_after_its_client_is_gone() {
     wire.send(&format!("{}Content-Length: 13\r\n\r\n{{\"notes\":\"x\"}}", head("POST", &hiring.hire(1))));
     wire.0.shutdown(Shutdown::Both).unwrap();
     assert_becomes(&app, hired, "2");
-    // The service has started this request when the client resets its connection.
+    // The service has begun to handle this request when the client resets its connection.
     let mut wire = Wire::open(&app);
     wire.send(&format!("{}Expect: 100-continue\r\nContent-Length: 2\r\n\r\n", head("POST", &hiring.hire(2))));
     assert!(wire.head().starts_with("HTTP/1.1 100 "));

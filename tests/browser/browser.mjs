@@ -9,8 +9,8 @@ export const LANGUAGES = ['en', 'de', 'fr', 'es'];
 
 /// Returns whether this run checks pages in this language in full. A short run does so only in English. In the other
 /// languages, it checks pages in one colour scheme and without the rules about colours, because colours do not depend
-/// on the language. The part `accessible` also checks these pages at one width only, because their words do not depend
-/// on the width.
+/// on the language. In addition, the part `accessible` checks these pages at only one width, because their words do
+/// not depend on the width.
 export const hasEveryLook = (lang) => lang === 'en' || !process.env.SHORT;
 
 /// The labels of buttons and links, in each language.
@@ -21,7 +21,7 @@ export const WORDS = {
   es: { apply: 'Presentar mi candidatura', send: 'Enviar candidatura', withdraw: 'Retirar la candidatura', sure: 'Retirar ahora' },
 };
 
-/// The service refuses a form that is sent within 3 seconds, because no person fills it in so fast.
+/// The service refuses a form that is sent within 3 seconds of being opened, because no person fills it in so fast.
 const FORM_MS_MIN = 3200;
 
 /// Starts a browser that can reach only this machine, even if a page requests another host.

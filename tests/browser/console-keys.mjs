@@ -220,7 +220,7 @@ async function everyKey(page, kind, fault) {
   return keys;
 }
 
-/// Presses all keys while single-letter keys are switched off. Nothing may change.
+/// Presses all keys while single-letter keys are switched off, and checks that nothing changes.
 async function noKey(page, kind, keys, fault) {
   await open(page, kind);
   const state = () => page.evaluate(async () => {

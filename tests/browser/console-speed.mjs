@@ -1,4 +1,4 @@
-// Decides on 200 candidates of a role with 2,000, with one key each, and prints the times from the key to the painted
+// Decides with one key on each of 200 candidates of a role with 2,000, and prints the times from the key to the painted
 // page. Also prints the main thread's time for a frame while the board scrolls. Other work on the machine changes these
 // times, so the test does not judge them. A missing card or a lost decision is a fault.
 

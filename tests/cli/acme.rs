@@ -127,7 +127,7 @@ fn the_first_certificate_arrives_while_the_service_runs_and_a_restart_uses_it() 
 #[test]
 fn a_certificate_is_renewed_while_requests_go_on() {
     let fixture = Fixture::new();
-    // Two thirds of the period are over in a few seconds.
+    // Two thirds of the certificate's period of validity will be over in a few seconds.
     let now = SystemTime::now() + Duration::from_secs(4);
     fixture.server.store(&fixture.dir, DOMAIN, now - 60 * DAY, now + 30 * DAY);
     let mut service = fixture.serve_validated();

@@ -219,7 +219,7 @@ fn a_running_service_sees_an_import() {
     eventually(|| service.send("GET", "/api/public/portal/acme", &[], "").status == 200);
     let portal = service.send("GET", "/api/public/portal/acme", &[], "").expect(200).json();
     assert_eq!(portal["roles"][0]["id"], "role_1");
-    // Conversely, an export contains changes that the service has answered.
+    // Conversely, an export contains the changes that the running service has made.
     let hire = "/api/v1/candidate-steps/cstep_1_2/hire";
     service.send("POST", hire, &[("Authorization", &format!("Bearer {key}"))], "").expect(200);
     let exported: Value = serde_json::from_str(&export(&dir, "a.db")).unwrap();

@@ -204,7 +204,7 @@ fn leave_traces(service: &RunningService, key: &str, nth: usize, person: &Person
             send_with_key(service, key, "POST", &format!("{step}/hire"), &hire, &idempotency_key);
         }
     }
-    // Every second hired candidate is rejected later, which clears the notes of the hire. Some applications stay put
+    // Every second hired candidate is rejected later, which clears the notes of the hire. Some applications remain put
     // aside.
     if nth.is_multiple_of(3) && nth % 90 != 45 && (nth % 2 == 1 || nth.is_multiple_of(60)) {
         let body = json!({ "outcomeNotes": note, "outcomeType": "company", "outcomeReason": person.name() });

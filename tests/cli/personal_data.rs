@@ -1,4 +1,4 @@
-//! Checks the list of columns that contain personal data against the rows that the erasure test seeds and against the
+//! Checks that the list of columns with personal data agrees with the rows that the erasure test seeds and with the
 //! members of an export.
 
 use appliance::store::personal_data::{Exported, PERSONAL_DATA};

@@ -1,4 +1,4 @@
-//! Commands on the file are recorded as activity. The manifest of a backup and `/metrics` contain the chain head, which
+//! Commands on the file are recorded as activity. `/metrics` and the manifest of a backup contain the chain head, which
 //! reveals a rewritten chain.
 
 use serde_json::{Value, json};

@@ -2,8 +2,8 @@
 
 use crate::support::{Output, WorkDir, mode};
 
-/// Creates a file with an organization, an admin key, a session of each user, and a passkey and a password of the
-/// owner. Returns its directory and the key.
+/// Creates a file with an organization and an admin key. Each user has a session, and the owner also has a passkey and
+/// a password. Returns the directory of the file and the key.
 fn file() -> (WorkDir, String) {
     let dir = WorkDir::new();
     dir.imported("a.db");
@@ -19,7 +19,7 @@ fn file() -> (WorkDir, String) {
     (dir, key)
 }
 
-/// Returns the names of the old files.
+/// Returns the names of the files that `restore` has set aside.
 fn set_aside(dir: &WorkDir) -> Vec<String> {
     let names = dir.names().into_iter();
     names.filter(|name| name.starts_with("a.db.before-restore-") && name.ends_with('Z')).collect()

@@ -122,7 +122,7 @@ fn serve_answers_running_requests_before_it_stops() {
     let mut interim = [0; 25];
     stream.read_exact(&mut interim).unwrap();
     assert_eq!(&interim, b"HTTP/1.1 100 Continue\r\n\r\n");
-    // The service now waits for the body, so it has begun the request.
+    // The service now waits for the body, so it has begun to handle the request.
     service.signal("TERM");
     service.wait_for(|line| line.starts_with("stopping"));
     stream.write_all(APPLY.as_bytes()).unwrap();

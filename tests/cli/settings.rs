@@ -71,7 +71,7 @@ fn forms(dir: &WorkDir) -> Vec<Forms> {
 }
 
 #[test]
-fn every_option_can_be_set_by_flag_variable_and_file_in_this_order() {
+fn every_option_can_be_set_by_flag_variable_and_file_in_this_order_of_precedence() {
     let dir = WorkDir::new();
     let all = forms(&dir);
     assert!(all.len() >= 23, "{}", all.len());

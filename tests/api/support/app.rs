@@ -35,11 +35,11 @@ pub(crate) const BEGINNING: &str = "2026-11-21T09:00:00Z";
 pub(crate) struct Options {
     /// The base URL, or `None` to use the bound address.
     pub(crate) base_url: Option<String>,
-    /// The maximum number of requests a minute; `None` means no limit.
+    /// The maximum number of requests a minute from one caller; `None` means no limit.
     pub(crate) per_minute: Option<u32>,
     /// The maximum number of signups an hour from one client address; `None` means no limit.
     pub(crate) signups_per_hour: Option<u32>,
-    /// The limits of uploads.
+    /// The limits on uploads.
     pub(crate) uploads: UploadLimits,
     /// The networks of trusted proxies.
     pub(crate) trusted_proxies: Vec<&'static str>,
@@ -283,7 +283,7 @@ impl App {
         *self.running.borrow_mut() = Some(running);
     }
 
-    /// Restarts the service and overwrites every page of its file except the first two with garbage.
+    /// Restarts the service, and overwrites with garbage every page of its file except the first two.
     pub(crate) fn restart_damaged(&self) {
         self.stop();
         self.start_again();

@@ -43,7 +43,7 @@ impl Client {
         self.send("GET", path, &[], b"")
     }
 
-    /// Polls a path until its answer is as expected. Changes by another process are visible a moment later.
+    /// Polls a path until its answer is as expected. Changes by another process become visible only after a moment.
     pub(crate) fn get_until(&self, path: &str, is_expected: impl Fn(&Answer) -> bool) -> Answer {
         let began = std::time::Instant::now();
         loop {

@@ -1,5 +1,5 @@
-//! Many applications to one role, inserted directly. The rows are those of an import, without entries in the word
-//! index, but inserting them is much faster.
+//! Many applications to one role, inserted directly. The rows are those that an import writes, without entries in the
+//! word index. Inserting them is much faster than importing them.
 
 use super::{App, Hiring};
 

@@ -1,6 +1,6 @@
-//! Checks the answers that the suite receives against the OpenAPI description: the operation, the status, the media
-//! type, the members of the body and the header fields. An answer must not have a member or a header field that is not
-//! described. Checks the JSON bodies of accepted requests too. The description leaves out the staff console.
+//! Checks every answer in the suite against the OpenAPI description: the operation, the status, the media type, the
+//! members of the body and the header fields. An answer must not have a member or a header field that is not described.
+//! Checks the JSON bodies of accepted requests too. The description leaves out the staff console.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -104,7 +104,7 @@ pub(super) fn check(method: &str, path: &str, sent: &[u8], answer: &Answer) {
     findings.extend(wrong.into_iter().map(|wrong| format!("{route_name} {}: {wrong}", answer.status)));
 }
 
-/// Returns the differences between answers or accepted bodies and the description.
+/// Returns the deviations of answers and accepted bodies from the description.
 pub(crate) fn findings() -> Vec<String> {
     FINDINGS.lock().unwrap().iter().cloned().collect()
 }

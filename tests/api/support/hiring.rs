@@ -198,8 +198,8 @@ pub(crate) fn first_role_of(document: &mut Value) -> &mut Value {
     &mut document["organizations"][0]["roles"][0]
 }
 
-/// Sets the status of a document's `candidate`-th application and of its steps. Validated steps get the time of the
-/// import.
+/// Sets the status of a document's `candidate`-th application and the statuses of its steps. Validated steps get the
+/// time of the import.
 pub(crate) fn set_steps(document: &mut Value, candidate: usize, status: &str, steps: &[&str]) {
     let candidate = &mut first_role_of(document)["candidates"][candidate];
     candidate["status"] = json!(status);

@@ -1,4 +1,4 @@
-//! Requests of staff that create, read and change roles.
+//! Requests by which staff create, read and change roles.
 
 use serde_json::{Value, json};
 
