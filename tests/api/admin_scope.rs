@@ -1,5 +1,5 @@
-//! API keys with explicit scopes under `/api/admin`: they need `admin:read` or `admin:write`, and cannot create a key
-//! with more scopes than their own.
+//! API keys with explicit scopes: under `/api/admin`, such a key needs `admin:read` or `admin:write`, and cannot create
+//! a key with a scope that it lacks.
 
 use appliance::http::server::access_rule::AccessRule;
 use appliance::http::server::route::Route;

@@ -21,7 +21,7 @@ crate::tests![
     other_parameters_are_ignored,
     pages_neither_skip_nor_repeat_a_row,
     pages_neither_skip_nor_repeat_a_row_while_rows_arrive,
-    pages_neither_skip_nor_repeat_a_row_after_the_clock_was_set_back,
+    pages_neither_skip_nor_repeat_a_row_after_the_clock_is_set_back,
     an_admin_reads_the_log_of_their_own_key,
     rows_of_other_keys_are_not_shown,
     the_log_of_a_revoked_key_is_readable,
@@ -380,7 +380,7 @@ fn pages_neither_skip_nor_repeat_a_row_while_rows_arrive() {
     }
 }
 
-fn pages_neither_skip_nor_repeat_a_row_after_the_clock_was_set_back() {
+fn pages_neither_skip_nor_repeat_a_row_after_the_clock_is_set_back() {
     let app = App::start();
     let (id, client) = key_with_requests(&app, 4);
     for hours_back in [1, 5, 2, 24] {

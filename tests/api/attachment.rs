@@ -1,5 +1,6 @@
-//! `GET /api/v1/candidates/{id}/documents/{documentId}`, and the life cycle of an attachment, which is staged,
-//! claimed, swept, exported, erased, and verified by `check`. The tests of streaming are in `attachment_download`.
+//! `GET /api/v1/candidates/{id}/documents/{documentId}`, and the life cycle of an attachment: staging,
+//! claiming, sweeping, export, erasure, and verification by `check`. The tests of streaming are in
+//! `attachment_download`.
 
 use std::time::{Duration, Instant};
 

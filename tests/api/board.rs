@@ -10,7 +10,7 @@ use crate::support::{App, Client, Hiring, crowd};
 
 crate::tests![
     the_board_shows_each_step_with_its_candidates,
-    the_candidate_who_waits_longest_comes_first,
+    the_candidate_who_has_waited_longest_comes_first,
     the_time_at_a_step_grows_with_the_clock,
     an_advanced_candidate_goes_to_the_end_of_the_next_step,
     a_reopened_application_returns_to_its_earlier_position,
@@ -91,7 +91,7 @@ fn the_board_shows_each_step_with_its_candidates() {
     assert_eq!(page.expect(200).json(), expected);
 }
 
-fn the_candidate_who_waits_longest_comes_first() {
+fn the_candidate_who_has_waited_longest_comes_first() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let candidates = first_role_of(document)["candidates"].as_array_mut().unwrap();
@@ -114,7 +114,7 @@ fn the_time_at_a_step_grows_with_the_clock() {
     app.pass(90);
     assert_eq!(seconds(), before + 90);
     app.set_clock("2026-11-02T09:59:59Z");
-    assert_eq!(seconds(), 0, "the time is not negative after the clock was set back");
+    assert_eq!(seconds(), 0, "the time is not negative after the clock is set back");
 }
 
 fn an_advanced_candidate_goes_to_the_end_of_the_next_step() {

@@ -115,7 +115,7 @@ fn an_undo_restores_the_exact_state() {
     }
 }
 
-/// Compares the status page with that of a service in which nobody made a decision, at the same times. By default, a
+/// Compares the status page, at several times, with that of a service in which nobody made a decision. By default, a
 /// rejection becomes visible on the page after 72 hours.
 fn an_undone_decision_never_shows_on_the_status_page() {
     for (decision, step, _) in DECISIONS {

@@ -237,8 +237,8 @@ fn feeds_show_a_change_with_the_next_request() {
     }
 }
 
-/// Candidates see a decision after a delay. Until then, timestamps in feeds must not reveal when a decision changed a
-/// role.
+/// Candidates see a decision after a delay. During the delay, timestamps in feeds must not reveal when the decision
+/// changed a role.
 fn hires_do_not_change_the_timestamps_in_feeds() {
     let app = App::start();
     let hiring = app.hiring_with(|document| change_role(document, &json!({ "positions": 2 })));

@@ -123,7 +123,8 @@ fn each_decision_changes_the_application_and_returns_to_the_candidate() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-/// An imported application can have several steps in progress. A validation moves the candidate to another one first.
+/// An imported application can have several steps in progress. A validation then moves the candidate to another step in
+/// progress, not to a pending step.
 fn an_advance_names_the_step_to_which_it_moves_the_candidate() {
     for (steps, label, after) in [
         (

@@ -1,4 +1,4 @@
-//! `GET /app/{orgSlug}/review`: the queue in which staff review applications one after the other.
+//! `GET /app/{orgSlug}/review`: the queue in which staff review applications one after another.
 
 use serde_json::json;
 

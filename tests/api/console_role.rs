@@ -244,7 +244,7 @@ fn a_change_by_somebody_else_shows_both_versions() {
     let mine = fields(&[("name", "Mine"), ("location", "Bremen Nord"), ("version", &newer)]);
     owner.submit(&path(&hiring, "edit"), &mine).expect(303);
     assert_eq!(role(&app, &hiring, "name, location, public"), "Mine|Bremen Nord|1");
-    // The same form is accepted again, because its changes are saved already.
+    // The same form is accepted again, because its changes have already been saved.
     owner.submit(&path(&hiring, "edit"), &mine).expect(303);
     let missing = fields(&[("name", "Without a version")]);
     owner.submit(&path(&hiring, "edit"), &missing).expect(409);

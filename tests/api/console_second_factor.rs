@@ -10,7 +10,7 @@ crate::tests![
     other_members_need_no_factor,
     an_organization_can_require_a_factor_of_all_its_members,
     a_form_sent_without_the_required_factor_is_refused_with_an_explanation,
-    the_set_up_leads_to_the_page_that_the_person_requested,
+    the_setup_leads_to_the_page_that_the_person_requested,
     an_app_is_set_up_with_a_code_and_ten_recovery_codes_are_shown_once,
     a_wrong_code_shows_the_same_secret_again_and_stores_nothing,
     a_secret_belongs_to_its_session_and_its_form,
@@ -113,7 +113,7 @@ fn a_form_sent_without_the_required_factor_is_refused_with_an_explanation() {
     owner.submit("/app/sign-out", &[]).expect(303);
 }
 
-fn the_set_up_leads_to_the_page_that_the_person_requested() {
+fn the_setup_leads_to_the_page_that_the_person_requested() {
     let (app, hiring) = strict();
     let owner = app.browser(&hiring, "owner");
     let answer = owner.get("/app/me").expect(303);

@@ -20,7 +20,7 @@ crate::tests![
     the_second_step_is_bound_to_its_browser_and_to_the_password,
     the_second_step_ends_after_five_minutes,
     a_changed_cookie_is_refused,
-    wrong_codes_are_throttled_with_wrong_passwords_and_a_right_password_does_not_help,
+    wrong_codes_and_passwords_are_throttled_together_and_a_right_password_does_not_help,
     of_two_sign_ins_with_one_code_only_one_succeeds,
     the_page_and_the_form_that_the_person_wanted_survive_both_steps,
     a_user_without_an_app_is_asked_for_another_recovery_code,
@@ -179,7 +179,7 @@ fn a_changed_cookie_is_refused() {
     }
 }
 
-fn wrong_codes_are_throttled_with_wrong_passwords_and_a_right_password_does_not_help() {
+fn wrong_codes_and_passwords_are_throttled_together_and_a_right_password_does_not_help() {
     let all = start();
     for attempt in 0..5 {
         // Each attempt begins with the right password, which must not clear the failures.

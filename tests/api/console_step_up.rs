@@ -12,7 +12,7 @@ use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     the_table_has_every_act_that_requires_a_confirmation,
-    an_act_is_carried_out_until_ten_minutes_after_the_confirmation,
+    an_act_needs_no_new_confirmation_for_ten_minutes,
     an_act_is_carried_out_once_after_the_confirmation_that_carries_it,
     an_act_without_any_confirmation_is_not_carried_out,
     a_page_is_shown_after_the_confirmation,
@@ -258,7 +258,7 @@ fn the_table_has_every_act_that_requires_a_confirmation() {
     assert_eq!(callers(), known);
 }
 
-fn an_act_is_carried_out_until_ten_minutes_after_the_confirmation() {
+fn an_act_needs_no_new_confirmation_for_ten_minutes() {
     for act in ACTS {
         let scene = Scene::new();
         scene.app.pass(RECENT_SECONDS - 1);

@@ -299,7 +299,7 @@ fn a_stopping_service_finishes_requests_in_progress() {
     assert_eq!(read_line(&mut connection), "HTTP/1.1 100 Continue");
     assert_eq!(read_line(&mut connection), "");
     let client = std::thread::spawn(move || {
-        // As soon as the service accepts no more connections, it has started to stop.
+        // Once the service accepts no more connections, it has started to stop.
         while TcpStream::connect(address).is_ok() {}
         connection.get_mut().write_all(body.as_bytes()).unwrap();
         let mut answer = String::new();

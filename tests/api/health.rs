@@ -15,7 +15,7 @@ crate::tests![
     credentials_are_ignored,
     similar_paths_are_404,
     a_stalled_reader_is_reported_until_it_ends,
-    old_and_missing_backups_are_a_warning,
+    old_and_missing_backups_cause_a_warning,
 ];
 
 const PATHS: [&str; 3] = ["/", "/healthz", "/readyz"];
@@ -108,7 +108,7 @@ fn pass_until(app: &App, is_expected: impl Fn(&str, u16) -> bool) {
     }
 }
 
-fn old_and_missing_backups_are_a_warning() {
+fn old_and_missing_backups_cause_a_warning() {
     const HOUR: u64 = 3_600;
     let dir = tempfile::tempdir().unwrap();
     let app = App::with(Options { backups: Some(daily_backups(&dir, "backups")), ..Options::default() });
@@ -129,7 +129,7 @@ fn old_and_missing_backups_are_a_warning() {
     }
 }
 
-/// Waits until the service is ready and returns the text. After hours of scripted time, a background job that was
+/// Waits until the service is ready, and returns the text. After hours of scripted time, a background job that was
 /// waiting for a reader counts as failing until its next try.
 fn ready(app: &App) -> String {
     let began = std::time::Instant::now();

@@ -1,5 +1,5 @@
-//! Deliveries to special addresses are refused in every notation, unless private targets are allowed. The tests of name
-//! resolution are in `hr_name_resolution`.
+//! Deliveries to special addresses, in every notation, are refused unless private targets are allowed. The tests of
+//! name resolution are in `hr_name_resolution`.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
@@ -129,10 +129,10 @@ const SPELLED: [&str; 32] = [
     "127.0.0.1.",
 ];
 
-/// A network with scripted names that records look-ups and connections. The system resolves names without a script.
+/// A network with scripted names that records look-ups and connections. The system resolves all other names.
 #[derive(Default)]
 pub(crate) struct ScriptedNetwork {
-    /// The addresses of a name, one answer per look-up. The last answer repeats.
+    /// The answers for each name, one per look-up. The last answer repeats.
     names: Mutex<HashMap<&'static str, VecDeque<Vec<IpAddr>>>>,
     /// The real targets of connections to these addresses. With `None`, the connection hangs.
     targets: Mutex<HashMap<IpAddr, Option<SocketAddr>>>,

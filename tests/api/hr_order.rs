@@ -196,7 +196,7 @@ fn a_delivery_that_waits_for_a_retry_is_sent_after_a_restart() {
     app.pass(4);
     app.start_again();
     probe.wait(&app);
-    assert_eq!(receiver.seen().len(), 1, "a restart does not move a retry forward");
+    assert_eq!(receiver.seen().len(), 1, "a restart does not bring a retry forward");
     app.pass(2);
     assert_eq!(after_attempts(&app, &reversed, 1)["state"], "delivered");
     assert_eq!(ids(&receiver.seen()), [&hired, &hired, &reversed]);

@@ -1,4 +1,4 @@
-//! The characters that strings may contain on every endpoint. Lines, notes and JSON have separate rules.
+//! The characters that strings may contain, on every endpoint. Lines, notes and JSON have separate rules.
 
 use appliance::interchange::{self, Secrets};
 use appliance::store;
@@ -16,7 +16,7 @@ crate::tests![
     an_activity_row_with_json_nested_too_deeply_is_shown_without_its_detail,
 ];
 
-/// Returns the only field that the refusal names, and its reason.
+/// Returns the only field that the refusal names, and the reason.
 #[track_caller]
 fn fault(answer: &Answer) -> (String, String) {
     let detail = answer.json();

@@ -102,7 +102,7 @@ fn role(organization: &str, number: usize, positions: usize, candidates: usize) 
     })
 }
 
-/// Returns the role to use in this round, after importing a new organization when the last one is used up.
+/// Returns the role to use in this round. Imports a new organization first if the last one is used up.
 pub(crate) fn role_for_round(
     app: &App,
     organizations: &mut Vec<RaceOrganization>,

@@ -76,7 +76,7 @@ fn role(organization: &str) -> Value {
     })
 }
 
-/// Returns the candidate to use in this round, after importing a new organization when the last one is used up.
+/// Returns the candidate to use in this round. Imports a new organization first if the last one is used up.
 fn candidate_for_round(app: &App, organizations: &mut Vec<RaceOrganization>, round: usize) -> usize {
     if organizations.len() <= round / ROUNDS {
         organizations.push(RaceOrganization::import(app));
