@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use rusqlite::Connection;
 
-use super::connection::{self, Use};
 use super::error::Error;
+use super::sqlite::connection::{self, Use};
 use super::tx::{self, Tx};
 use crate::domain::timestamp::Timestamp;
 

@@ -1,5 +1,5 @@
 //! The writer thread: it commits queued jobs and log rows in batches, and answers their callers after the commit. On a
-//! full disk, rows are answered without a commit (`engine/owed_rows.rs`).
+//! full disk, rows are answered without a commit (`sqlite/engine/owed_rows.rs`).
 //!
 //! Jobs wait for the thread. Rows wait for the end of the tick. A batch that contains only rows needs no thread: the
 //! runtime commits it ([`WriterThread::flush`]). This saves two context switches for each batch, about a fifth of the
@@ -13,12 +13,12 @@ use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
 use super::clock::Clock;
-use super::engine::{By, Engine};
 use super::halt::Halt;
 use super::hooks::Hooks;
-use super::identity::Identity;
 use super::job::{self, Answering};
-use super::reserve::Reserve;
+use super::sqlite::engine::{By, Engine};
+use super::sqlite::identity::Identity;
+use super::sqlite::reserve::Reserve;
 use super::tx::Error;
 use super::writer::{QUEUE_JOBS_MAX, Writer};
 

@@ -18,10 +18,11 @@ use super::role::closing;
 use super::staging::job as import;
 use super::usage::{indexing, pruning};
 use super::{backup, cached_state, expiry};
+use crate::db::Error;
 use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER};
 use crate::db::job_reader::JobReader;
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
-use crate::db::{Error, checkpoint, full_disk};
+use crate::db::sqlite::{checkpoint, full_disk};
 
 /// The job that creates deliveries to HR systems from decisions. `hr::worker` runs this job and the two below.
 pub const HR_INTAKE: BackgroundJob = BackgroundJob::new("hr_intake");

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use super::api_key::cache::KeyCache;
 use super::change_number::{self, Changes, PortalChanges};
 use super::usage::indexing::UnindexedRows;
-use crate::db::connection::{self, Use};
 use crate::db::scheduler::Step;
+use crate::db::sqlite::connection::{self, Use};
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use super::decision_batch::record as decision_batch;
 use super::{activity, attachment, candidate, erasure, organization};
-use crate::db::check::{FINDINGS_OF_A_KIND_MAX, foreign_keys, integrity};
-use crate::db::connection::{self, Use};
-use crate::db::gentle::{Interrupt, slow_down};
-use crate::db::path;
 use crate::db::row::Columns;
+use crate::db::sqlite::check::{FINDINGS_OF_A_KIND_MAX, foreign_keys, integrity};
+use crate::db::sqlite::connection::{self, Use};
+use crate::db::sqlite::gentle::{Interrupt, slow_down};
+use crate::db::sqlite::path;
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::ChainHead;
 use crate::domain::due_day::DueDay;

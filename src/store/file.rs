@@ -4,13 +4,13 @@ use std::path::Path;
 
 use super::schema::CURRENT;
 use crate::db::Error;
-use crate::db::file;
-pub use crate::db::file::{
+use crate::db::sqlite::file;
+pub use crate::db::sqlite::file::{
     Lock, Missing, Older, OpenError, beside, is_locked, parent, require_absent, resolve, write_manifest,
 };
-use crate::db::gentle::Interrupt;
-use crate::db::upgrade_plan::plan;
-pub use crate::db::upgrade_plan::{Effect, SchemaChange, UpgradePlan};
+use crate::db::sqlite::gentle::Interrupt;
+use crate::db::sqlite::upgrade_plan::plan;
+pub use crate::db::sqlite::upgrade_plan::{Effect, SchemaChange, UpgradePlan};
 
 /// Ensures that the file exists and has this program's schema version. Creates or refuses a missing file, and upgrades
 /// or refuses an older one. Does not change a foreign or newer file.

@@ -10,12 +10,13 @@ use super::refused_credential::RefusalLog;
 use super::service::Store;
 use super::{background_job, erasure, file, form_secret};
 use crate::db::clock::Clock;
-use crate::db::connection::{self, Use};
 use crate::db::health::Health;
-use crate::db::identity::Identity;
+use crate::db::sqlite::connection::{self, Use};
+use crate::db::sqlite::full_disk;
+use crate::db::sqlite::identity::Identity;
 use crate::db::writer::Writer;
 use crate::db::writer_thread::WriterThread;
-use crate::db::{OpenError, Reserve, full_disk};
+use crate::db::{OpenError, Reserve};
 use crate::world::World;
 
 /// The maximum number of reading connections: enough for all of the service's threads that read. A read takes

@@ -4,8 +4,8 @@
 //! previous version.
 
 use super::erasure::list;
-use crate::db::file::Companion;
-use crate::db::schema::Schema;
+use crate::db::sqlite::file::Companion;
+use crate::db::sqlite::schema::Schema;
 
 pub(crate) const CURRENT: Schema = Schema {
     version: 1,
@@ -19,7 +19,7 @@ mod tests {
     use crate::db::row::Connection;
 
     use super::*;
-    use crate::db::schema::create;
+    use crate::db::sqlite::schema::create;
 
     #[test]
     fn the_current_schema_can_be_created_twice() {

@@ -11,10 +11,11 @@ use super::refused_credential::Refused;
 use super::usage::writer::{QueuedRow, RowOutcome};
 use super::{activity, attachment, file, usage};
 use crate::db::clock::{self, Clock};
-use crate::db::connection::Readers;
 use crate::db::health::Health;
 use crate::db::scheduler::Scheduler;
-use crate::db::{Closed, Error, Grade, Halt, Reserve, Tx, wal};
+use crate::db::sqlite::connection::Readers;
+use crate::db::sqlite::wal;
+use crate::db::{Closed, Error, Grade, Halt, Reserve, Tx};
 use crate::domain::activity::ChainHead;
 
 /// The open database file of a running service.

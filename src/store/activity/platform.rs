@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::page::{Activity, SELECT, activity};
 use super::{append, detail, stamp};
-use crate::db::connection::{self, Use};
+use crate::db::sqlite::connection::{self, Use};
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
 use crate::domain::id::ActivityId;

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::manifest::Scheduled;
-use crate::db::file::backup::{remove_partial, target_of_partial, write_companion};
-use crate::db::path::{beside, sync_name};
+use crate::db::sqlite::file::backup::{remove_partial, target_of_partial, write_companion};
+use crate::db::sqlite::path::{beside, sync_name};
 use crate::domain::backup;
 use crate::domain::timestamp::Timestamp;
 

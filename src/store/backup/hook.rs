@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::db::gentle::Interrupt;
+use crate::db::sqlite::gentle::Interrupt;
 use crate::world::World;
 
 /// The time limit of the command. Copying a large backup over a slow line can take hours. A command that hangs must end

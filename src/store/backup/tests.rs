@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt as _;
 
 use super::*;
-use crate::db::connection::{self, Use};
+use crate::db::sqlite::connection::{self, Use};
 use crate::domain::disk::DiskSpace;
 use crate::domain::timestamp::Rounding;
 use crate::store::act_alone;

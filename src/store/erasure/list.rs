@@ -20,7 +20,7 @@ use std::io::{ErrorKind, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
-use crate::db::path;
+use crate::db::sqlite::path;
 use crate::db::tx::Error;
 use crate::domain::erasure::replay::{LastChange, ListedErasure};
 use crate::domain::id::{CandidateId, ID_CHARACTERS_MAX, Id, SignupId};

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use super::progress::Erasures;
 use crate::db::job_reader::JobReader;
-use crate::db::page_wiping::{FIRST_PAGE, PageWiper};
 use crate::db::scheduler::Step;
+use crate::db::sqlite::page_wiping::{FIRST_PAGE, PageWiper};
 use crate::db::writer::Writer;
 
 /// Prepares the job that wipes pages, one slice in each step. A slice takes about 10 ms, followed by a rest of 50 ms.

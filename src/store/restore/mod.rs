@@ -11,9 +11,10 @@ use serde_json::json;
 pub use self::access::Withdrawn;
 pub use self::comparison::{Difference, Lineage};
 use super::{activity, check, erasure, file};
-use crate::db::connection::{self, Use};
-use crate::db::file::replacement::{Replacement, empty_log};
-use crate::db::{Error, OpenError, act_alone, act_beside, check as pages};
+use crate::db::sqlite::check as pages;
+use crate::db::sqlite::connection::{self, Use};
+use crate::db::sqlite::file::replacement::{Replacement, empty_log};
+use crate::db::{Error, OpenError, act_alone, act_beside};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 

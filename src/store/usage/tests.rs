@@ -5,8 +5,8 @@ use std::sync::{Arc, mpsc};
 
 use super::indexing::add_missing;
 use super::{LogEntry, UsageRow, index, log, page, pruning};
-use crate::db::connection::{self, Use};
 use crate::db::job_reader::JobReader;
+use crate::db::sqlite::connection::{self, Use};
 use crate::db::tx::Tx;
 use crate::domain::api_key::{self, Grant, KeySecret};
 use crate::domain::id::{Id, UserId};

@@ -16,7 +16,7 @@ def on(name):
     return f'crate::has_defect("{name}")'
 
 
-ENGINE, ACCESS, SCHEMA = "src/db/engine/mod.rs", "src/store/access.rs", "src/db/schema.rs"
+ENGINE, ACCESS, SCHEMA = "src/db/sqlite/engine/mod.rs", "src/store/access.rs", "src/db/sqlite/schema.rs"
 
 DEFECTS = [
     defect("rows-rolled-back", "kills", "requests are answered although their usage rows are not committed", (
@@ -50,7 +50,7 @@ DEFECTS = [
         f'        let written = self.write(end, &lines);\n        if {on("list-error-ignored")} {{ return Ok(()); }}\n'
         "        written.map_err(|error| unwritable(&error))"), rounds=35),
     defect("reserve-kept", "full_disk", "the reserved space is not released on a full disk", (
-        "src/db/reserve.rs", "        let bytes = self.bytes();\n        if bytes == 0 {",
+        "src/db/sqlite/reserve.rs", "        let bytes = self.bytes();\n        if bytes == 0 {",
         f'        let bytes = self.bytes();\n        if bytes == 0 || {on("reserve-kept")} {{')),
     defect("no-room-check", "histories", "a hire does not check the number of positions", (
         "src/domain/candidate_step/hire.rs", "    require_room(facts.seats)?;",
@@ -84,7 +84,7 @@ DEFECTS = [
         f'            if {on("stop-drops")} {{ return; }}\n'
         "            acceptor.drain().await;\n            acceptor.graceful.shutdown().await;")),
     defect("backup-without-log", "backups", "a backup copies the file without its write-ahead log", (
-        "src/db/file/backup.rs", '        let copied = connection.execute("VACUUM INTO $1", [target]);',
+        "src/db/sqlite/file/backup.rs", '        let copied = connection.execute("VACUUM INTO $1", [target]);',
         f'        let copied = if {on("backup-without-log")} {{\n'
         '            std::fs::copy(path, target).map_err(unavailable)?;\n            Ok(1)\n        } else {\n'
         '            connection.execute("VACUUM INTO $1", [target])\n        };')),
@@ -112,7 +112,7 @@ DEFECTS = [
         "pub(in crate::http) fn key_in_memory(ctx: &Ctx, fields: &HeaderMap) -> Option<Arc<CachedKey>> {\n"
         f'    if {on("link-in-log")} {{ eprintln!("{{fields:?}}"); }}\n')),
     defect("identity-unchecked", "place", "the names of the files are not compared with the open files", (
-        "src/db/identity/mod.rs", "        let beside = self.beside.get().into_iter().flatten();\n",
+        "src/db/sqlite/identity/mod.rs", "        let beside = self.beside.get().into_iter().flatten();\n",
         f'        if {on("identity-unchecked")} {{ return None; }}\n'
         "        let beside = self.beside.get().into_iter().flatten();\n")),
     defect("busy-heartbeat", "silence", "the heartbeat is written in every step", (
@@ -132,9 +132,9 @@ DEFECTS = [
 NEXT_VERSION = [
     ("src/store/schema.rs", "    version: 1,\n", "    version: 2,\n"),
     ("src/store/schema.rs", "    upgrades: &[],\n",
-     "    upgrades: &[crate::db::schema::Upgrade { name: \"notes\", steps: &[\n"
-     '        crate::db::schema::Step::Sql("ALTER TABLE candidates ADD COLUMN faults_note TEXT"),\n'
-     '        crate::db::schema::Step::Sql("UPDATE candidates SET faults_note = hex(randomblob(200))"),\n'
-     '        crate::db::schema::Step::Sql("CREATE INDEX faults_notes ON candidates (faults_note)"),\n'
+     "    upgrades: &[crate::db::sqlite::schema::Upgrade { name: \"notes\", steps: &[\n"
+     '        crate::db::sqlite::schema::Step::Sql("ALTER TABLE candidates ADD COLUMN faults_note TEXT"),\n'
+     '        crate::db::sqlite::schema::Step::Sql("UPDATE candidates SET faults_note = hex(randomblob(200))"),\n'
+     '        crate::db::sqlite::schema::Step::Sql("CREATE INDEX faults_notes ON candidates (faults_note)"),\n'
      "    ] }],\n"),
 ]

@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use super::super::hooks::{Hooks, Pending};
+use super::super::super::hooks::{Hooks, Pending};
+use super::super::super::tx::{self, Error, Undo};
 use super::super::reserve::Reserve;
-use super::super::tx::{self, Error, Undo};
 use super::Engine;
 use crate::domain::clock::ClockReading;
 

@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use rustix::fs::{FallocateFlags, fallocate};
 
+use super::super::tx::Error;
 use super::path;
-use super::tx::Error;
 use crate::domain::disk::DiskSpace;
 use crate::world::World;
 

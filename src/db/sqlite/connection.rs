@@ -8,8 +8,8 @@ use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
+use super::super::tx::{self, Error, Tx};
 use super::path;
-use super::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
 /// The oldest version of SQLite that the service accepts. In older versions, a checkpoint at the wrong moment can

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use super::super::hooks::Hooks;
+use super::super::scheduler::Step;
+use super::super::writer_thread::WriterThread;
 use super::file::OpenError;
-use super::hooks::Hooks;
 use super::reserve::Reserve;
-use super::scheduler::Step;
-use super::writer_thread::WriterThread;
 
 /// Runs a step of a service's start. On a full disk, SQLite cannot even create its shared memory. In that case, the
 /// step is tried again with the space of the reserve.

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use rusqlite::Connection;
 
-use super::error::Error;
-use super::scheduler::Step;
+use super::super::error::Error;
+use super::super::scheduler::Step;
 
 /// Counts reads, to notice when the service is idle.
 #[derive(Default)]

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::tx::Error;
+use super::super::super::tx::Error;
 
 /// The reason why a file cannot be used. Each reason is displayed as one sentence for the operator.
 #[derive(Debug)]

@@ -5,9 +5,9 @@
 use std::io::{Error as IoError, ErrorKind};
 use std::path::{Path, PathBuf};
 
+use super::super::super::tx::Error;
 use super::super::connection::{self, Use};
 use super::super::path::{beside, resolve, sync_name};
-use super::super::tx::Error;
 use super::super::wal::{self, Checkpoint, Mode};
 use super::backup::copy;
 use super::error::OpenError;

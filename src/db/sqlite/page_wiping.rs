@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use rusqlite::Connection;
 
-use super::job_reader::JobReader;
+use super::super::job_reader::JobReader;
+use super::super::tx::{self, Error, Tx};
+use super::super::writer::Writer;
 use super::page;
-use super::tx::{self, Error, Tx};
-use super::writer::Writer;
 use crate::domain::timestamp::Timestamp;
 
 /// The first page to wipe. Page 1 contains the schema and is not wiped.
@@ -102,8 +102,8 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::db::connection::{self, Use};
-    use crate::db::schema;
+    use crate::db::sqlite::connection::{self, Use};
+    use crate::db::sqlite::schema;
 
     /// Returns words that occur nowhere else in a file, in a scattered order.
     fn words(count: u64) -> Vec<String> {

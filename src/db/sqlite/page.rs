@@ -41,7 +41,7 @@ pub(crate) fn wiped(page: &[u8]) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use crate::db::page::*;
+    use crate::db::sqlite::page::*;
 
     /// Returns a leaf page of an index, with two rows at its end.
     fn leaf() -> Vec<u8> {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
-use super::tx::Error;
+use super::super::tx::Error;
 
 /// A long read works for `WORK` and then rests for `REST`, so it uses about a quarter of a core. It checks the time
 /// after every `STEPS` steps of SQLite's virtual machine.

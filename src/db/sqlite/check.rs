@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use super::super::tx::{self, Error, Tx};
 use super::connection::{self, Use};
-use super::tx::{self, Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
 /// The maximum number of findings of one kind that a check lists. A longer list would bury the first findings.

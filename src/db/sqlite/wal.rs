@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
-use super::error::Error;
+use super::super::error::Error;
 use super::path;
 
 /// The mode of a checkpoint (`PRAGMA wal_checkpoint`).

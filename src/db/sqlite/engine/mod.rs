@@ -11,17 +11,17 @@ use std::time::Duration;
 
 use rusqlite::{Connection, ErrorCode};
 
+use super::super::clock::Clock;
+use super::super::halt::{Broken, Halt};
+use super::super::hooks::Hooks;
+use super::super::job::{Answering, Job, answer_all};
+use super::super::pending::PendingEntries;
+use super::super::tx::{self, Error, Tx, Undo};
 use super::checkpoint;
-use super::clock::Clock;
 use super::connection::{self, Use};
-use super::halt::{Broken, Halt};
-use super::hooks::Hooks;
 use super::identity::Identity;
-use super::job::{Answering, Job, answer_all};
-use super::pending::PendingEntries;
 use super::reserve::Reserve;
 use super::schema;
-use super::tx::{self, Error, Tx, Undo};
 use super::wal::{Checkpoint, Mode};
 
 /// The connection on which the service runs all writing jobs.

@@ -6,12 +6,12 @@ use std::time::{Duration, Instant};
 
 use rusqlite::Connection;
 
+use super::super::error::Error;
+use super::super::halt::{Broken, Halt};
+use super::super::health::{BackgroundJob, CHECKPOINT, Health, LOG_SIZE, LOG_TRUNCATED, READER};
+use super::super::scheduler::Step;
 use super::connection::{self, BUSY_TIMEOUT, Use};
-use super::error::Error;
-use super::halt::{Broken, Halt};
-use super::health::{BackgroundJob, CHECKPOINT, Health, LOG_SIZE, LOG_TRUNCATED, READER};
 use super::identity::Identity;
-use super::scheduler::Step;
 use super::wal::{Checkpoint, Mode, log_bytes};
 use crate::world::World;
 
@@ -249,7 +249,7 @@ mod tests {
     use std::io::Write as _;
 
     use super::*;
-    use crate::db::schema;
+    use crate::db::sqlite::schema;
     use crate::domain::timestamp::Timestamp;
     use crate::world::Scripted;
 

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
+use super::super::tx::{self, Error, Tx};
 use super::connection;
-use super::tx::{self, Error, Tx};
 use crate::world::World;
 
 /// Runs `f` in one durable transaction.

@@ -4,9 +4,9 @@ use std::path::Path;
 
 use rusqlite::Connection;
 
+use super::super::tx::Error;
 use super::check;
 use super::connection::{self, Use};
-use super::tx::Error;
 
 /// Returns whether the copy at this path exists, is intact, and has the same tables and rows as the file.
 pub(crate) fn is_copy_of(file: &Connection, copy: &Path) -> bool {

@@ -5,10 +5,10 @@ use std::path::Path;
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
+use super::super::super::tx::Error;
 use super::super::connection::{self, Use};
 use super::super::gentle::{Interrupt, slow_down};
 use super::super::path::{beside, resolve};
-use super::super::tx::Error;
 use super::error::OpenError;
 use super::partial::{Busy, Existing, Partial, name_exists};
 

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::super::tx::{self, Error};
 use super::connection;
 use super::file::{self, OpenError};
 use super::schema::{self, Schema, Step};
-use super::tx::{self, Error};
 
 /// The bytes that an upgrade is assumed to copy, check and rewrite in a second: about a third of the rate on two cores
 /// with an ordinary disk.

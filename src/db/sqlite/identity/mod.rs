@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use rusqlite::Connection;
 
+use super::super::tx::Error;
 use super::file::OpenError;
 use super::path;
 use super::schema;
-use super::tx::Error;
 use super::wal::{Checkpoint, Mode};
 use crate::world::World;
 

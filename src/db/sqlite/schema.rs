@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use rusqlite::{Connection, TransactionBehavior};
 
+use super::super::tx::{self, Error};
 use super::check;
 use super::connection::{self, Use};
 use super::copy_comparison::is_copy_of;
 use super::file::backup::{Companion, backup_if};
 use super::gentle::Interrupt;
 use super::path::beside;
-use super::tx::{self, Error};
 
 /// The `PRAGMA application_id` of this program's files: "RPka" in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x5250_6b61;

@@ -1,0 +1,21 @@
+//! The engine SQLite: one file with a write-ahead log, one writing connection, pooled reading connections, checkpoints,
+//! page wiping, schema, upgrades and backup. This folder depends on SQLite, but not on any record of the service.
+
+pub(crate) mod check;
+pub(crate) mod checkpoint;
+pub(crate) mod command;
+pub(crate) mod connection;
+mod copy_comparison;
+pub(super) mod engine;
+pub mod file;
+pub(crate) mod full_disk;
+pub(crate) mod gentle;
+pub(crate) mod identity;
+pub(crate) mod idle_cache;
+mod page;
+pub(crate) mod page_wiping;
+pub(crate) mod path;
+pub(crate) mod reserve;
+pub(crate) mod schema;
+pub mod upgrade_plan;
+pub(crate) mod wal;
