@@ -1,13 +1,8 @@
-//! Errors of the database layer and the store, and the translation of SQLite's errors into them.
+//! Errors of the database layer and the store. Each engine translates the errors of its driver into them.
 
 use std::io::ErrorKind;
 
-use rusqlite::ErrorCode;
-
 use crate::domain::refusal::Refusal;
-
-/// `SQLITE_IOERR_SHMSIZE`: the shared memory cannot grow.
-const SQLITE_IOERR_SHMSIZE: i32 = rusqlite::ffi::SQLITE_IOERR_SHMSIZE;
 
 /// The reason why an operation on the store failed.
 #[derive(Debug, Clone)]
@@ -29,22 +24,6 @@ pub enum Error {
 impl From<Refusal> for Error {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
-    }
-}
-
-impl From<rusqlite::Error> for Error {
-    fn from(error: rusqlite::Error) -> Self {
-        match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => Self::Full(error.to_string()),
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked | ErrorCode::CannotOpen) => {
-                Self::Unavailable(error.to_string())
-            }
-            // On a full disk, the shared memory of the write-ahead log cannot grow.
-            _ if error.sqlite_error().is_some_and(|error| error.extended_code == SQLITE_IOERR_SHMSIZE) => {
-                Self::Full(error.to_string())
-            }
-            _ => Self::Defect(error.to_string()),
-        }
     }
 }
 
