@@ -4,10 +4,10 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use rusqlite::Connection;
-
+use super::connection::Connection;
 use super::job::Grade;
 use super::job_reader::JobReader;
+use super::row::Columns;
 use super::scheduler::Step;
 use super::tx::{self, Error, Tx};
 use super::writer::Writer;
@@ -106,7 +106,10 @@ fn heartbeat(tx: &Tx<'_>) -> Result<Option<Heartbeat>, Error> {
     let sql = "SELECT believed_at, confirmations
                FROM believed_clock
                WHERE id = 1";
-    tx.one(sql, [], |row| Ok(Heartbeat { believed: tx::time(row, 0)?, confirmations: row.get(1)? }))
+    tx.one(sql, [], |row| {
+        let mut columns = Columns::of(row);
+        Ok(Heartbeat { believed: columns.time()?, confirmations: columns.read()? })
+    })
 }
 
 /// Returns the believed time in the last heartbeat.

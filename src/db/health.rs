@@ -6,7 +6,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use super::error::Error;
-use super::tx::{self, Tx};
+use super::row::Columns;
+use super::tx::Tx;
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
@@ -206,7 +207,7 @@ pub fn touched_at(tx: &Tx<'_>) -> Result<Option<Timestamp>, Error> {
     let sql = "SELECT at
                FROM readiness
                WHERE id = 1";
-    tx.one(sql, [], |row| tx::time(row, 0))
+    tx.one(sql, [], |row| Columns::of(row).time())
 }
 
 #[cfg(test)]

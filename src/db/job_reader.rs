@@ -1,13 +1,10 @@
 //! The reading connection that the background jobs of one thread share. A connection for each job would parse the whole
 //! schema and hold it in memory once for each job.
 
-use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use rusqlite::Connection;
-
+use super::connection::Connection;
 use super::error::Error;
-use super::sqlite::connection::{self, Use};
 use super::tx::{self, Tx};
 use crate::domain::timestamp::Timestamp;
 
@@ -16,8 +13,8 @@ use crate::domain::timestamp::Timestamp;
 pub(crate) struct JobReader(Arc<Mutex<Connection>>);
 
 impl JobReader {
-    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
-        Ok(Self(Arc::new(Mutex::new(connection::open(path, Use::Read)?))))
+    pub(crate) fn new(connection: Connection) -> Self {
+        Self(Arc::new(Mutex::new(connection)))
     }
 
     /// Runs `f` on one snapshot of the file. `f` must not take another snapshot with the same connection.
@@ -33,20 +30,22 @@ mod tests {
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     use super::*;
+    use crate::db::sqlite::tests;
 
     #[test]
     fn a_panic_of_one_job_leaves_the_connection_usable_by_the_others() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
-        Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1)").unwrap();
-        let reader = JobReader::open(&path).unwrap();
+        let writer = tests::file(&path);
+        tests::run_all(&writer, "CREATE TABLE t (a); INSERT INTO t VALUES (1)");
+        let reader = JobReader::new(tests::file(&path));
         let now = Timestamp::from_micros(0);
         let count = |tx: &Tx<'_>| tx.value::<i64>("SELECT count(*) FROM t", []);
         let of_other_job = reader.clone();
         let panicking = || of_other_job.snapshot(now, |tx| count(tx).map(|_| panic!("planted")));
         let caught: std::thread::Result<Result<(), Error>> = catch_unwind(AssertUnwindSafe(panicking));
         assert!(caught.is_err());
-        Connection::open(&path).unwrap().execute_batch("INSERT INTO t VALUES (2)").unwrap();
+        tests::run_all(&writer, "INSERT INTO t VALUES (2)");
         assert_eq!(reader.snapshot(now, count).unwrap(), Some(2), "the snapshot of the panic has ended");
     }
 }

@@ -4,18 +4,21 @@
 //! the service.
 
 pub mod clock;
+pub(crate) mod connection;
 mod error;
 pub(crate) mod halt;
 pub mod health;
 pub(crate) mod hooks;
 pub(crate) mod job;
 pub(crate) mod job_reader;
+mod params;
 mod pending;
 pub(crate) mod row;
 pub(crate) mod scheduler;
 pub(crate) mod service_log;
 pub mod sqlite;
 pub(crate) mod tx;
+pub(crate) mod value;
 pub(crate) mod writer;
 pub(crate) mod writer_thread;
 

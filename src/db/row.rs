@@ -1,42 +1,96 @@
-//! Reading the rows of a query and binding its parameters: the only part of the SQLite driver that the store may use.
-
-pub(crate) use rusqlite::types::Value;
-pub(crate) use rusqlite::{Connection, Row, params_from_iter};
-
-use rusqlite::types::{FromSql, FromSqlError};
+//! Reading the rows of a query.
 
 use super::error::Error;
+use super::sqlite::driver;
+use super::value::{ColumnType, ValueRef};
 use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
+
+/// A row of a query. It is valid until the next row is read.
+#[derive(Clone, Copy)]
+pub(crate) struct Row<'a>(EngineRow<'a>);
+
+/// The row of the engine that runs the query.
+#[derive(Clone, Copy)]
+enum EngineRow<'a> {
+    Sqlite(driver::Row<'a>),
+}
+
+impl<'a> Row<'a> {
+    pub(super) fn of_sqlite(row: driver::Row<'a>) -> Self {
+        Self(EngineRow::Sqlite(row))
+    }
+
+    /// Reads the column of this name.
+    pub(crate) fn get<T: ColumnType>(&self, name: &str) -> Result<T, Error> {
+        let EngineRow::Sqlite(row) = self.0;
+        self.read(row.position(name)?)
+    }
+
+    /// Reads the column at this position.
+    pub(super) fn read<T: ColumnType>(&self, index: usize) -> Result<T, Error> {
+        let value = self.value(index)?;
+        T::from_value(value).ok_or_else(|| self.mismatch(index, value))
+    }
+
+    /// Reads the column of this name, without copying it, if it is a sequence of bytes.
+    pub(super) fn blob(&self, name: &str) -> Result<&'a [u8], Error> {
+        let EngineRow::Sqlite(row) = self.0;
+        let index = row.position(name)?;
+        match self.value(index)? {
+            ValueRef::Blob(bytes) => Ok(bytes),
+            other => Err(self.mismatch(index, other)),
+        }
+    }
+
+    fn value(&self, index: usize) -> Result<ValueRef<'a>, Error> {
+        let EngineRow::Sqlite(row) = self.0;
+        row.value(index)
+    }
+
+    #[cold]
+    fn mismatch(&self, index: usize, value: ValueRef<'_>) -> Error {
+        let EngineRow::Sqlite(row) = self.0;
+        let name = row.name(index).unwrap_or_default();
+        Error::Defect(format!("column {index} ({name}) contains {} that is not expected there", value.kind()))
+    }
+}
 
 /// A row whose columns are read in the order in which the query lists them. The code therefore needs no column numbers.
 /// Reading by name would search through the names for each column of each row.
 pub(crate) struct Columns<'a> {
-    row: &'a Row<'a>,
+    row: Row<'a>,
     index: usize,
 }
 
 impl<'a> Columns<'a> {
-    pub(crate) fn of(row: &'a Row<'a>) -> Self {
-        Self { row, index: 0 }
+    pub(crate) fn of(row: &Row<'a>) -> Self {
+        Self { row: *row, index: 0 }
     }
 
     /// Reads the next column.
-    pub(crate) fn read<T: FromSql>(&mut self) -> Result<T, Error> {
+    pub(crate) fn read<T: ColumnType>(&mut self) -> Result<T, Error> {
         let index = self.advance();
-        Ok(self.row.get(index)?)
+        self.row.read(index)
     }
 
     /// Reads the next column, a string, without copying the string.
     pub(crate) fn text(&mut self) -> Result<&'a str, Error> {
-        self.text_or_none()?.ok_or_else(|| rusqlite::Error::from(FromSqlError::InvalidType).into())
+        let index = self.advance();
+        match self.row.value(index)? {
+            ValueRef::Text(text) => Ok(text),
+            other => Err(self.row.mismatch(index, other)),
+        }
     }
 
     /// Reads the next column, a string or null, without copying the string.
     pub(crate) fn text_or_none(&mut self) -> Result<Option<&'a str>, Error> {
         let index = self.advance();
-        let value = self.row.get_ref(index)?;
-        Ok(value.as_str_or_null().map_err(rusqlite::Error::from)?)
+        match self.row.value(index)? {
+            ValueRef::Null => Ok(None),
+            ValueRef::Text(text) => Ok(Some(text)),
+            other => Err(self.row.mismatch(index, other)),
+        }
     }
 
     /// Reads the next column, a string, and parses it.
@@ -76,9 +130,4 @@ impl<'a> Columns<'a> {
 pub(crate) fn word<T>(text: &str, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
     parse(text)
         .ok_or_else(|| Error::Defect(format!("a column contains an invalid string of {}", counted(text.len(), "byte"))))
-}
-
-/// Reads a time column.
-pub(crate) fn time(row: &Row<'_>, column: usize) -> Result<Timestamp, Error> {
-    Ok(Timestamp::from_micros(row.get(column)?))
 }

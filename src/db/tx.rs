@@ -4,13 +4,12 @@ use std::any::Any;
 use std::cell::Cell;
 use std::ops::ControlFlow;
 
-use rusqlite::config::DbConfig;
-use rusqlite::types::FromSql;
-use rusqlite::{Connection, OptionalExtension, Params, Row, Transaction, TransactionBehavior};
-
+use super::connection::{Access, Connection};
 pub(crate) use super::error::Error;
-use super::row::Columns;
-pub(crate) use super::row::{time, word};
+use super::params::Params;
+pub(crate) use super::row::word;
+use super::row::{Columns, Row};
+use super::value::ColumnType;
 use crate::domain::clock::ClockReading;
 use crate::domain::timestamp::Timestamp;
 
@@ -43,6 +42,7 @@ pub(crate) enum Undo {
     Whole(Cell<bool>),
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "callers write parameters as an array or a tuple, without `&`")]
 impl Tx<'_> {
     /// Returns the writer state of this type ([`super::hooks::Hooks::state`]). Returns `None` on all connections except
     /// the writing connection.
@@ -57,18 +57,18 @@ impl Tx<'_> {
         params: impl Params,
         map: impl FnOnce(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Option<T>, Error> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let row = statement.query_row(params, |row| Ok(map(row))).optional()?;
-        row.transpose()
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query(&params)?;
+        rows.next()?.map(|row| map(&row)).transpose()
     }
 
     /// Reads the only column of the only row of a query. Returns `None` if there is no row.
-    pub(crate) fn value<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Option<T>, Error> {
+    pub(crate) fn value<T: ColumnType>(&self, sql: &str, params: impl Params) -> Result<Option<T>, Error> {
         self.one(sql, params, |row| Columns::of(row).read())
     }
 
     /// Reads the only column of every row of a query.
-    pub(crate) fn values<T: FromSql>(&self, sql: &str, params: impl Params) -> Result<Vec<T>, Error> {
+    pub(crate) fn values<T: ColumnType>(&self, sql: &str, params: impl Params) -> Result<Vec<T>, Error> {
         self.all(sql, params, |row| Columns::of(row).read())
     }
 
@@ -79,11 +79,11 @@ impl Tx<'_> {
         params: impl Params,
         mut map: impl FnMut(&Row<'_>) -> Result<T, Error>,
     ) -> Result<Vec<T>, Error> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params)?;
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query(&params)?;
         let mut found = Vec::new();
         while let Some(row) = rows.next()? {
-            found.push(map(row)?);
+            found.push(map(&row)?);
         }
         Ok(found)
     }
@@ -95,10 +95,10 @@ impl Tx<'_> {
         params: impl Params,
         mut see: impl FnMut(&Row<'_>) -> Result<ControlFlow<()>, Error>,
     ) -> Result<(), Error> {
-        let mut statement = self.connection.prepare_cached(sql)?;
-        let mut rows = statement.query(params)?;
+        let mut statement = self.connection.prepare(sql)?;
+        let mut rows = statement.query(&params)?;
         while let Some(row) = rows.next()? {
-            if see(row)?.is_break() {
+            if see(&row)?.is_break() {
                 break;
             }
         }
@@ -107,12 +107,12 @@ impl Tx<'_> {
 
     /// Returns whether a query returns any rows.
     pub(crate) fn exists(&self, sql: &str, params: impl Params) -> Result<bool, Error> {
-        Ok(self.connection.prepare_cached(sql)?.exists(params)?)
+        Ok(self.connection.prepare(sql)?.query(&params)?.next()?.is_some())
     }
 
     /// Runs a statement. Returns the number of affected rows.
     pub(crate) fn run(&self, sql: &str, params: impl Params) -> Result<usize, Error> {
-        Ok(self.connection.prepare_cached(sql)?.execute(params)?)
+        self.connection.prepare(sql)?.execute(&params)
     }
 
     /// Prepares a statement once and runs it for each item. Stops at the first failure.
@@ -122,25 +122,16 @@ impl Tx<'_> {
         items: impl Iterator<Item = T>,
         params: impl Fn(T) -> Result<P, Error>,
     ) -> Result<(), Error> {
-        let mut statement = self.connection.prepare_cached(sql)?;
+        let mut statement = self.connection.prepare(sql)?;
         for item in items {
-            statement.execute(params(item)?)?;
+            statement.execute(&params(item)?)?;
         }
         Ok(())
     }
 
-    /// Runs `f`, which may write raw pages of the file.
-    pub(crate) fn on_raw_pages<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        /// Sets the guard again, even after a panic.
-        struct Undefended<'a>(&'a Connection);
-        impl Drop for Undefended<'_> {
-            fn drop(&mut self) {
-                let _ = self.0.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true);
-            }
-        }
-        self.connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
-        let _undefended = Undefended(self.connection);
-        f()
+    /// Returns the connection, for statements that only one engine has.
+    pub(super) fn connection(&self) -> &Connection {
+        self.connection
     }
 
     /// Runs `f`. If `f` fails, only its own writes are undone, and the transaction continues. In a batch that runs
@@ -148,9 +139,9 @@ impl Tx<'_> {
     /// again.
     pub fn savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
         let Undo::Whole(rollback_is_needed) = &self.undo else { return self.by_savepoint(f) };
-        let before = self.connection.total_changes();
+        let before = self.connection.changed_rows();
         let outcome = f();
-        if outcome.is_err() && self.connection.total_changes() != before {
+        if outcome.is_err() && self.connection.changed_rows() != before {
             rollback_is_needed.set(true);
         }
         outcome
@@ -164,7 +155,7 @@ impl Tx<'_> {
                 Ok(value)
             }
             Err(error) => {
-                // The first error is reported. After some errors, such as a full disk, SQLite has already rolled back
+                // The first error is reported. After some errors, such as a full disk, the engine has already rolled back
                 // the whole transaction. The savepoint then no longer exists, and the second error is reported instead
                 // of a refusal, so that the whole batch is rolled back.
                 let undone = self.run("ROLLBACK TO act", []).and_then(|_| self.run("RELEASE act", []));
@@ -188,9 +179,7 @@ pub(crate) fn snapshot<T>(
     now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    // Dropping this value ends the transaction, even after a panic: a connection must not return to the pool inside a
-    // transaction.
-    let _undone = Transaction::new_unchecked(connection, TransactionBehavior::Deferred)?;
+    let _transaction = Open::begin(connection, Access::Read)?;
     f(&Tx { connection, state: None, undo: Undo::Savepoint, now, earliest: now })
 }
 
@@ -200,25 +189,41 @@ pub(crate) fn act<T>(
     now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    let transaction = Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    let _transaction = Open::begin(connection, Access::Write)?;
     let value = f(&Tx { connection, state: None, undo: Undo::Savepoint, now, earliest: now })?;
-    transaction.commit().map_err(classify_commit_error)?;
+    connection.commit().map_err(classify_commit_error)?;
     Ok(value)
 }
 
-/// Classifies the error of a failed commit. SQLite reports a full disk before it writes the commit, so nothing was
-/// committed. After an unexpected error, only the file shows the outcome.
-fn classify_commit_error(error: rusqlite::Error) -> Error {
-    match Error::from(error) {
+/// An open transaction. Dropping this value rolls the transaction back unless it was committed, even after a panic: a
+/// connection must not return to the pool inside a transaction.
+struct Open<'a>(&'a Connection);
+
+impl<'a> Open<'a> {
+    fn begin(connection: &'a Connection, access: Access) -> Result<Self, Error> {
+        connection.begin(access)?;
+        Ok(Self(connection))
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let _ = self.0.roll_back();
+    }
+}
+
+/// Classifies the error of a failed commit. An engine reports a full disk before it commits, so nothing was committed.
+/// After an unexpected error, only the database shows the outcome.
+fn classify_commit_error(error: Error) -> Error {
+    match error {
         Error::Defect(why) => Error::OutcomeUnknown(why),
         error => error,
     }
 }
 
-/// Begins a transaction that may write. Waits for another process's lock for at most the connection's busy timeout.
+/// Begins a transaction that may write. Waits for another process's lock for a limited time.
 pub(crate) fn begin(connection: &Connection) -> Result<(), Error> {
-    connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;
-    Ok(())
+    connection.begin(Access::Write)
 }
 
 /// Runs a job inside an open transaction. Also returns whether the whole transaction must be undone.
@@ -234,10 +239,7 @@ pub(crate) fn within<T>(
     (value, matches!(tx.undo, Undo::Whole(rollback_is_needed) if rollback_is_needed.get()))
 }
 
-/// Rolls the transaction back, unless SQLite has already done so after an error.
+/// Rolls the transaction back, unless the engine has already done so after an error.
 pub(crate) fn undo(connection: &Connection) -> Result<(), Error> {
-    if !connection.is_autocommit() {
-        connection.prepare_cached("ROLLBACK")?.execute([])?;
-    }
-    Ok(())
+    connection.roll_back()
 }

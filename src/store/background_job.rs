@@ -22,7 +22,7 @@ use crate::db::Error;
 use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER};
 use crate::db::job_reader::JobReader;
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
-use crate::db::sqlite::{checkpoint, full_disk};
+use crate::db::sqlite::{checkpoint, connection, full_disk};
 
 /// The job that creates deliveries to HR systems from decisions. `hr::worker` runs this job and the two below.
 pub const HR_INTAKE: BackgroundJob = BackgroundJob::new("hr_intake");
@@ -115,7 +115,7 @@ pub(super) fn start_without(parts: &Parts, name: &str) -> Result<Scheduler, Erro
 
 fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
     // The jobs of `Thread::Writes` share a connection. A job on another thread would wait while they read.
-    let reader = JobReader::open(&parts.path)?;
+    let reader = connection::open_job_reader(&parts.path)?;
     let (mut writes, mut reads, mut checkpoints, mut backups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for &(job, rest_ms, thread, prepare) in rows {
         let scheduled = ScheduledJob { job, rest: Duration::from_millis(rest_ms), step: prepare(parts, &reader)? };

@@ -1,6 +1,6 @@
 //! The secret that signs forms. The first start creates the secret. Restarts and backups do not change it.
 
-use crate::db::row::Connection;
+use crate::db::connection::Connection;
 use crate::db::tx::{self, Error};
 use crate::world::World;
 

@@ -306,17 +306,12 @@ fn profile(row: &Row<'_>, who: &Principal) -> Result<MemberProfile, Error> {
 
 #[cfg(test)]
 mod tests {
-    use crate::db::row::Connection;
-
     use super::{PAGE, SELECT};
+    use crate::db::sqlite::tests::{in_memory, plan};
 
     #[test]
     fn a_page_of_members_reads_one_index_range_and_does_not_sort() {
-        let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(include_str!("../../schema.sql")).unwrap();
-        let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {SELECT} {PAGE}")).unwrap();
-        let steps = plan.query_map(("", 0, "", 0), |row| row.get("detail")).unwrap();
-        let steps: Vec<String> = steps.map(Result::unwrap).collect();
+        let steps = plan(&in_memory(include_str!("../../schema.sql")), &format!("{SELECT} {PAGE}"));
         let range =
             "SEARCH m USING INDEX memberships_of_organization (organization_id=? AND (created_at,user_id)<(?,?))";
         assert!(steps.iter().any(|step| step == range), "{steps:?}");

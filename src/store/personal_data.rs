@@ -140,6 +140,9 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::db::row::Row;
+    use crate::db::sqlite::tests::in_memory;
+    use crate::db::tx;
 
     /// The columns without personal data of candidates. Users and organizations are not candidates: an admin changes or
     /// disables them, and erasures do not change them.
@@ -229,17 +232,12 @@ mod tests {
     ];
 
     fn columns_of_schema() -> BTreeSet<(String, String)> {
-        let connection = crate::db::row::Connection::open_in_memory().unwrap();
-        connection.execute_batch(include_str!("../../schema.sql")).unwrap();
+        let connection = in_memory(include_str!("../../schema.sql"));
         let sql = "SELECT t.name AS table_name, c.name AS column_name
                    FROM sqlite_schema t, pragma_table_info(t.name) c
                    WHERE t.type = 'table' AND t.name NOT LIKE 'sqlite%'";
-        let mut statement = connection.prepare(sql).unwrap();
-        statement
-            .query_map([], |row| Ok((row.get("table_name")?, row.get("column_name")?)))
-            .unwrap()
-            .map(Result::unwrap)
-            .collect()
+        let name = |row: &Row<'_>| Ok((row.get("table_name")?, row.get("column_name")?));
+        tx::in_upgrade(&connection, |tx| tx.all(sql, [], name)).unwrap().into_iter().collect()
     }
 
     #[test]

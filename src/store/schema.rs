@@ -16,18 +16,18 @@ pub(crate) const CURRENT: Schema = Schema {
 
 #[cfg(test)]
 mod tests {
-    use crate::db::row::Connection;
-
     use super::*;
     use crate::db::sqlite::schema::create;
+    use crate::db::sqlite::tests;
+    use crate::db::tx;
 
     #[test]
     fn the_current_schema_can_be_created_twice() {
         let dir = tempfile::tempdir().unwrap();
-        let connection = Connection::open(dir.path().join("a.db")).unwrap();
+        let connection = tests::file(&dir.path().join("a.db"));
         create(&connection, &CURRENT).unwrap();
-        let version: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get("user_version")).unwrap();
-        assert_eq!(version, CURRENT.version);
+        let version = tx::in_upgrade(&connection, |tx| tx.value::<i64>("PRAGMA user_version", [])).unwrap();
+        assert_eq!(version, Some(CURRENT.version));
         assert_eq!(CURRENT.upgrades.len() as i64, CURRENT.version - 1, "each version after the first has an upgrade");
         create(&connection, &CURRENT).unwrap();
     }

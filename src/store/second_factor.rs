@@ -75,7 +75,7 @@ pub fn delete_all(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::db::row::Connection;
+    use crate::db::connection::Connection;
     use crate::db::tx;
     use crate::domain::recovery_code::RecoveryCode;
     use crate::domain::totp::TotpSecret;

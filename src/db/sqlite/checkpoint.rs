@@ -4,8 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
-
+use super::super::connection::Connection;
 use super::super::error::Error;
 use super::super::halt::{Broken, Halt};
 use super::super::health::{BackgroundJob, CHECKPOINT, Health, LOG_SIZE, LOG_TRUNCATED, READER};
@@ -46,8 +45,8 @@ pub(crate) fn job_step(
     health: Arc<Health>,
 ) -> Result<Step, Error> {
     let connection = connection::open(path, Use::Write)?;
-    connection.busy_timeout(Duration::ZERO)?;
-    let version = connection.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    connection.sqlite().busy_timeout(Duration::ZERO)?;
+    let version = connection.sqlite().query_row("PRAGMA user_version", [], |row| row.get(0))?;
     let path = path.to_owned();
     let mut job =
         CheckpointJob { connection, version, world, broken, identity, health, path, tried_at: None, stamped_at: None };
@@ -171,7 +170,7 @@ impl CheckpointJob {
     /// writer's cached pages become invalid after each stamp.
     fn stamp(&mut self, now: Duration) {
         if self.stamped_at.is_none_or(|at| now.saturating_sub(at) >= COPY_EVERY) {
-            let stamped = self.connection.execute_batch(&format!("PRAGMA user_version = {}", self.version));
+            let stamped = self.connection.sqlite().execute_batch(&format!("PRAGMA user_version = {}", self.version));
             // If the writer is in a transaction now, the next checkpoint stamps the file.
             self.stamped_at = stamped.is_ok().then_some(now).or(self.stamped_at);
         }
@@ -215,7 +214,7 @@ pub(crate) fn empty_log(
     connection: &Connection,
     mut require_copyable: impl FnMut() -> Result<(), Error>,
 ) -> Result<(), Error> {
-    connection.busy_timeout(Duration::ZERO)?;
+    connection.sqlite().busy_timeout(Duration::ZERO)?;
     let begun = Instant::now();
     loop {
         require_copyable()?;
@@ -255,7 +254,7 @@ mod tests {
 
     /// Creates a file with the table for marks, and with its lock file next to it. Its log is empty.
     fn create(path: &Path) {
-        let connection = Connection::open(path).unwrap();
+        let connection = rusqlite::Connection::open(path).unwrap();
         let pragmas = format!("PRAGMA journal_mode = WAL; PRAGMA application_id = {}", schema::APPLICATION_ID);
         connection.execute_batch(&pragmas).unwrap();
         let tables = "CREATE TABLE service_marks (id INTEGER PRIMARY KEY, mark BLOB); CREATE TABLE rows (x)";
@@ -269,10 +268,10 @@ mod tests {
         let path = dir.path().join("a.db");
         create(&path);
         let connection = connection::open(&path, Use::Write).unwrap();
-        let other = Connection::open(&path).unwrap();
+        let other = rusqlite::Connection::open(&path).unwrap();
         let begin = "PRAGMA wal_autocheckpoint = 0; INSERT INTO rows VALUES (0); BEGIN; SELECT count(*) FROM rows";
         other.execute_batch(begin).unwrap();
-        connection.execute_batch("INSERT INTO rows VALUES (1)").unwrap();
+        connection.sqlite().execute_batch("INSERT INTO rows VALUES (1)").unwrap();
         // The reader ends between the tries, but from then on the file must not be changed.
         let mut checks = 0;
         let emptied = empty_log(&connection, || {
@@ -297,7 +296,7 @@ mod tests {
         let other = fs::read(&path).unwrap();
         let identity = Arc::new(Identity::before_opening(&path).unwrap());
         let connection = connection::open(&path, Use::Write).unwrap();
-        connection.execute_batch("PRAGMA wal_autocheckpoint = 0; INSERT INTO rows VALUES (0)").unwrap();
+        connection.sqlite().execute_batch("PRAGMA wal_autocheckpoint = 0; INSERT INTO rows VALUES (0)").unwrap();
         identity.opened().unwrap();
         let world: Arc<dyn World> = Arc::new(Scripted::at(Timestamp::from_micros(0)));
         identity.mark_at_start(&connection, world.as_ref()).unwrap();
@@ -314,7 +313,7 @@ mod tests {
             stamped_at: None,
         };
         // A copy is due. The stamp of the job commits, and during that commit the file is overwritten in place.
-        let writer = Connection::open(&path).unwrap();
+        let writer = rusqlite::Connection::open(&path).unwrap();
         writer.execute_batch("PRAGMA wal_autocheckpoint = 0; INSERT INTO rows VALUES (1)").unwrap();
         let (target, bytes) = (path.clone(), other.clone());
         let overwrite = move || {
@@ -323,7 +322,7 @@ mod tests {
             file.set_len(bytes.len() as u64).unwrap();
             false
         };
-        job.connection.commit_hook(Some(overwrite)).unwrap();
+        job.connection.sqlite().commit_hook(Some(overwrite)).unwrap();
         assert!(job.may_copy());
         job.run(&|_| None);
         assert!(matches!(job.broken.get(), Some(Halt::Lost(_))), "{:?}", job.broken);

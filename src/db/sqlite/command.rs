@@ -27,7 +27,7 @@ pub(crate) fn act_beside<T>(
 ) -> Result<T, Error> {
     let connection = connection::open_for_command(path)?;
     let name = replaced.to_str().ok_or_else(|| Error::Defect("the name of the file is not UTF-8".to_owned()))?;
-    connection.execute("ATTACH DATABASE $1 AS replaced", [name])?;
+    connection.sqlite().execute("ATTACH DATABASE $1 AS replaced", [name])?;
     tx::act(&connection, world.now(), f)
 }
 

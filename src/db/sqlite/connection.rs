@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use r2d2_sqlite::SqliteConnectionManager;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
+use rusqlite::{ErrorCode, MAIN_DB, OpenFlags};
 
+use super::super::connection::Connection;
+use super::super::job_reader::JobReader;
 use super::super::tx::{self, Error, Tx};
-use super::path;
+use super::{driver, path};
 use crate::domain::timestamp::Timestamp;
 
 /// The oldest version of SQLite that the service accepts. In older versions, a checkpoint at the wrong moment can
@@ -50,11 +52,24 @@ impl Use {
     }
 }
 
+impl From<rusqlite::Connection> for Connection {
+    fn from(connection: rusqlite::Connection) -> Self {
+        Self::of_sqlite(driver::Connection(connection))
+    }
+}
+
+impl Connection {
+    /// Returns the connection of the driver, for statements and settings that only SQLite has.
+    pub(super) fn sqlite(&self) -> &rusqlite::Connection {
+        &self.as_sqlite().0
+    }
+}
+
 /// Opens an existing file.
 pub(crate) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
-    let connection = Connection::open_with_flags(path::resolve(path), FLAGS)?;
+    let connection = rusqlite::Connection::open_with_flags(path::resolve(path), FLAGS)?;
     set_up(&connection, for_use)?;
-    Ok(connection)
+    Ok(Connection::from(connection))
 }
 
 /// Opens an existing file for a command that writes, possibly while a service runs. The command tries to take the write
@@ -62,7 +77,7 @@ pub(crate) fn open(path: &Path, for_use: Use) -> Result<Connection, Error> {
 /// lock again within microseconds. The command would then fail although the lock is free a hundred times a second.
 pub(crate) fn open_for_command(path: &Path) -> Result<Connection, Error> {
     let connection = open(path, Use::Write)?;
-    connection.busy_handler(Some(|tries| {
+    connection.sqlite().busy_handler(Some(|tries| {
         std::thread::sleep(LOCK_RETRY);
         LOCK_RETRY.saturating_mul(u32::try_from(tries).unwrap_or(0)) < BUSY_TIMEOUT
     }))?;
@@ -72,9 +87,9 @@ pub(crate) fn open_for_command(path: &Path) -> Result<Connection, Error> {
 /// Opens a file to inspect it. Closing the connection does not checkpoint the write-ahead log, because the caller might
 /// refuse the file.
 pub(crate) fn open_to_inspect(path: &Path) -> Result<Connection, Error> {
-    let connection = Connection::open_with_flags(path::resolve(path), FLAGS)?;
+    let connection = rusqlite::Connection::open_with_flags(path::resolve(path), FLAGS)?;
     set_up_to_inspect(&connection)?;
-    Ok(connection)
+    Ok(Connection::from(connection))
 }
 
 /// Opens a file to inspect it, even if neither the file nor its directory can be written.
@@ -110,16 +125,16 @@ pub(crate) fn open_to_read_unchanged(path: &Path) -> Result<Connection, Error> {
 /// SQLite can read the file without shared memory.
 fn open_and_read(
     path: &Path,
-    set_up: impl Fn(&Connection) -> Result<(), rusqlite::Error>,
+    set_up: impl Fn(&rusqlite::Connection) -> Result<(), rusqlite::Error>,
 ) -> Result<Connection, Error> {
     let path = path::resolve(path);
     let opened = |path: &Path, flags| -> Result<Connection, rusqlite::Error> {
-        let connection = Connection::open_with_flags(path, flags)?;
+        let connection = rusqlite::Connection::open_with_flags(path, flags)?;
         set_up(&connection)?;
         match connection.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())) {
             // The caller detects a file that is not a database.
             Err(error) if error.sqlite_error_code() != Some(ErrorCode::NotADatabase) => Err(error),
-            _ => Ok(connection),
+            _ => Ok(Connection::from(connection)),
         }
     };
     let error = match opened(&path, FLAGS) {
@@ -152,8 +167,13 @@ fn immutable_uri(path: &Path) -> PathBuf {
     PathBuf::from(format!("file:{path}?immutable=1"))
 }
 
+/// Opens the reading connection that the background jobs of one thread share.
+pub(crate) fn open_job_reader(path: &Path) -> Result<JobReader, Error> {
+    open(path, Use::Read).map(JobReader::new)
+}
+
 /// A pool of reading connections.
-pub(crate) struct Readers(r2d2::Pool<SqliteConnectionManager>);
+pub(crate) struct Readers(r2d2::Pool<Manager>);
 
 impl Readers {
     /// Runs `f` on one snapshot of the file, on the caller's thread.
@@ -161,6 +181,26 @@ impl Readers {
         let connection =
             self.0.get().map_err(|error| Error::Unavailable(format!("no reader is available: {error}")))?;
         tx::snapshot(&connection, now, f)
+    }
+}
+
+/// Opens the connections of the pool.
+struct Manager(SqliteConnectionManager);
+
+impl r2d2::ManageConnection for Manager {
+    type Connection = Connection;
+    type Error = rusqlite::Error;
+
+    fn connect(&self) -> Result<Connection, rusqlite::Error> {
+        self.0.connect().map(Connection::from)
+    }
+
+    fn is_valid(&self, connection: &mut Connection) -> Result<(), rusqlite::Error> {
+        connection.sqlite().execute_batch("")
+    }
+
+    fn has_broken(&self, _: &mut Connection) -> bool {
+        false
     }
 }
 
@@ -179,32 +219,32 @@ pub(crate) fn open_readers(path: &Path, readers_max: u32) -> Result<Readers, Err
         .idle_timeout(None)
         .connection_timeout(BUSY_TIMEOUT)
         .error_handler(Box::new(r2d2::NopErrorHandler))
-        .build(manager)
+        .build(Manager(manager))
         .map(Readers)
         .map_err(|error| Error::Unavailable(error.to_string()))
 }
 
 /// Returns whether this connection cannot write, because the file, its file system or its directory is read-only.
 pub(crate) fn is_read_only(connection: &Connection) -> Result<bool, Error> {
-    Ok(connection.is_readonly(MAIN_DB)?)
+    Ok(connection.sqlite().is_readonly(MAIN_DB)?)
 }
 
 /// Prepares a connection to a file that might belong to another program: its schema is not trusted, and closing the
 /// connection does not change the file.
-fn set_up_to_inspect(connection: &Connection) -> Result<(), rusqlite::Error> {
+fn set_up_to_inspect(connection: &rusqlite::Connection) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
     defend(connection)
 }
 
 /// Forbids statements that could damage the file, and does not trust its schema.
-pub(super) fn defend(connection: &Connection) -> Result<(), rusqlite::Error> {
+pub(super) fn defend(connection: &rusqlite::Connection) -> Result<(), rusqlite::Error> {
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false)?;
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true)?;
     Ok(())
 }
 
-fn set_up(connection: &Connection, for_use: Use) -> Result<(), rusqlite::Error> {
+fn set_up(connection: &rusqlite::Connection, for_use: Use) -> Result<(), rusqlite::Error> {
     connection.busy_timeout(BUSY_TIMEOUT)?;
     connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     // Without this setting, SQLite prepares statements again for new values if the file has STAT4 statistics.
@@ -225,6 +265,21 @@ fn set_up(connection: &Connection, for_use: Use) -> Result<(), rusqlite::Error> 
     Ok(())
 }
 
+/// Runs `f`, which may write raw pages of the file.
+pub(super) fn on_raw_pages<T>(tx: &Tx<'_>, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
+    /// Sets the guard again, even after a panic.
+    struct Undefended<'a>(&'a rusqlite::Connection);
+    impl Drop for Undefended<'_> {
+        fn drop(&mut self) {
+            let _ = self.0.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true);
+        }
+    }
+    let connection = tx.connection().sqlite();
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, false)?;
+    let _undefended = Undefended(connection);
+    f()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -233,7 +288,7 @@ mod tests {
     fn every_connection_is_defensive_and_does_not_trust_the_schema() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
-        Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
+        rusqlite::Connection::open(&path).unwrap().execute_batch("CREATE TABLE t (a)").unwrap();
         let pool = open_readers(&path, 1).unwrap();
         let pooled = pool.0.get().unwrap();
         let opened = [
@@ -246,7 +301,7 @@ mod tests {
         ];
         let opened: Vec<Connection> = opened.into_iter().map(Result::unwrap).collect();
         for (number, connection) in opened.iter().chain([&*pooled]).enumerate() {
-            let is_on = |option| connection.db_config(option).unwrap();
+            let is_on = |option| connection.sqlite().db_config(option).unwrap();
             assert!(is_on(DbConfig::SQLITE_DBCONFIG_DEFENSIVE), "{number}");
             assert!(!is_on(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA), "{number}");
         }
@@ -254,12 +309,13 @@ mod tests {
 
     #[test]
     fn a_connection_that_may_write_raw_pages_is_defensive_afterwards() {
-        let connection = Connection::open_in_memory().unwrap();
+        let connection = rusqlite::Connection::open_in_memory().unwrap();
         set_up(&connection, Use::Write).unwrap();
-        let is_defensive = || connection.db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE).unwrap();
+        let connection = Connection::from(connection);
+        let is_defensive = || connection.sqlite().db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE).unwrap();
         let on_raw_pages = |panics: bool| {
             tx::in_upgrade(&connection, |tx| {
-                tx.on_raw_pages(|| {
+                on_raw_pages(tx, || {
                     assert!(!is_defensive() && !panics);
                     Ok(())
                 })

@@ -2,8 +2,7 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
-
+use super::super::connection::Connection;
 use super::super::tx::Error;
 use super::check;
 use super::connection::{self, Use};
@@ -41,7 +40,7 @@ fn have_same_tables(file: &Connection, copy: &Connection) -> Result<bool, Error>
 
 fn tables(file: &Connection) -> Result<Vec<String>, Error> {
     let sql = "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'";
-    let mut statement = file.prepare(sql)?;
+    let mut statement = file.sqlite().prepare(sql)?;
     let names = statement.query_map([], |row| row.get(0))?;
     Ok(names.collect::<Result<_, _>>()?)
 }
@@ -49,7 +48,7 @@ fn tables(file: &Connection) -> Result<Vec<String>, Error> {
 /// Returns whether a query returns the same rows from the file and from the copy. A table is read in the order of its
 /// key, which is the same in both.
 fn have_same_rows(file: &Connection, copy: &Connection, sql: &str) -> Result<bool, Error> {
-    let (mut in_file, mut in_copy) = (file.prepare(sql)?, copy.prepare(sql)?);
+    let (mut in_file, mut in_copy) = (file.sqlite().prepare(sql)?, copy.sqlite().prepare(sql)?);
     if in_file.column_count() != in_copy.column_count() {
         return Ok(false);
     }

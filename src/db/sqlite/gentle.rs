@@ -5,8 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use rusqlite::Connection;
-
+use super::super::connection::Connection;
 use super::super::tx::Error;
 
 /// A long read works for `WORK` and then rests for `REST`, so it uses about a quarter of a core. It checks the time
@@ -41,5 +40,5 @@ pub(crate) fn slow_down(connection: &Connection, interrupt: &Interrupt) -> Resul
         }
         interrupt.is_set()
     };
-    Ok(connection.progress_handler(STEPS, Some(rest))?)
+    Ok(connection.sqlite().progress_handler(STEPS, Some(rest))?)
 }

@@ -6,6 +6,7 @@ pub(crate) mod checkpoint;
 pub(crate) mod command;
 pub(crate) mod connection;
 mod copy_comparison;
+pub(super) mod driver;
 pub(super) mod engine;
 mod error;
 pub mod file;
@@ -18,5 +19,7 @@ pub(crate) mod page_wiping;
 pub(crate) mod path;
 pub(crate) mod reserve;
 pub(crate) mod schema;
+#[cfg(test)]
+pub(crate) mod tests;
 pub mod upgrade_plan;
 pub(crate) mod wal;

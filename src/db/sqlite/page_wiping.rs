@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use rusqlite::Connection;
-
+use super::super::connection::Connection;
 use super::super::job_reader::JobReader;
 use super::super::tx::{self, Error, Tx};
 use super::super::writer::Writer;
+use super::connection::on_raw_pages;
 use super::page;
 use crate::domain::timestamp::Timestamp;
 
@@ -79,7 +79,7 @@ fn wipe(tx: &Tx<'_>, pages: &[u32]) -> Result<(), Error> {
     let sql = "UPDATE sqlite_dbpage
                SET data = $1
                WHERE pgno = $2";
-    tx.on_raw_pages(|| {
+    on_raw_pages(tx, || {
         for number in pages {
             let wiped = read(tx, *number, |page| page::needs_wiping(page).then(|| page::wiped(page)))?;
             if let Some(wiped) = wiped.flatten() {
@@ -94,7 +94,7 @@ fn read<T>(tx: &Tx<'_>, number: u32, f: impl FnOnce(&[u8]) -> T) -> Result<Optio
     let sql = "SELECT data
                FROM sqlite_dbpage
                WHERE pgno = $1";
-    tx.one(sql, [number], |row| Ok(f(row.get_ref("data")?.as_blob().map_err(rusqlite::Error::from)?)))
+    tx.one(sql, [number], |row| Ok(f(row.blob("data")?)))
 }
 
 #[cfg(test)]
@@ -125,23 +125,23 @@ mod tests {
         std::fs::File::create(&path).unwrap();
         let connection = connection::open(&path, Use::Write).unwrap();
         schema::use_wal(&connection).unwrap();
-        connection.execute_batch("CREATE TABLE words (word TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID").unwrap();
+        connection.sqlite().execute_batch("CREATE TABLE words (word TEXT NOT NULL PRIMARY KEY) WITHOUT ROWID").unwrap();
         let words = words(5_000);
         let now = Timestamp::from_micros(0);
         let each = |sql: &str, words: &[String]| {
             tx::act(&connection, now, |tx| tx.run_each(sql, words.iter(), |word| Ok([word]))).unwrap();
-            connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+            connection.sqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         };
         each("INSERT INTO words (word) VALUES ($1)", &words);
         let (deleted, retained) = words.split_at(500);
         each("DELETE FROM words WHERE word = $1", deleted);
         assert!(count_in_file(&path, deleted) > 0);
         wipe_file(&connection).unwrap();
-        connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        connection.sqlite().query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
         assert_eq!(count_in_file(&path, deleted), 0);
         assert_eq!(count_in_file(&path, retained), retained.len());
-        let integrity: String = connection.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
-        let count: i64 = connection.query_row("SELECT count(*) FROM words", [], |row| row.get(0)).unwrap();
+        let integrity: String = connection.sqlite().query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
+        let count: i64 = connection.sqlite().query_row("SELECT count(*) FROM words", [], |row| row.get(0)).unwrap();
         assert_eq!((integrity.as_str(), count), ("ok", retained.len() as i64));
     }
 }

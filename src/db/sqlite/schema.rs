@@ -6,8 +6,9 @@
 
 use std::path::{Path, PathBuf};
 
-use rusqlite::{Connection, TransactionBehavior};
+use rusqlite::TransactionBehavior;
 
+use super::super::connection::Connection;
 use super::super::tx::{self, Error};
 use super::check;
 use super::connection::{self, Use};
@@ -52,8 +53,8 @@ pub(crate) enum Step {
 /// Fills an empty file in one transaction. Does nothing if another process has just filled it.
 pub(crate) fn create(connection: &Connection, schema: &Schema) -> Result<(), Error> {
     use_wal(connection)?;
-    let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
-    if user_version(&tx)? == 0 {
+    let tx = rusqlite::Transaction::new_unchecked(connection.sqlite(), TransactionBehavior::Immediate)?;
+    if user_version(connection)? == 0 {
         tx.execute_batch(schema.sql)?;
         tx.execute_batch(&format!(
             "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {};",
@@ -66,7 +67,7 @@ pub(crate) fn create(connection: &Connection, schema: &Schema) -> Result<(), Err
 
 /// Switches the file to a write-ahead log. A new file and a backup do not use one yet.
 pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
-    let mode: String = connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
+    let mode: String = connection.sqlite().query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0))?;
     if mode == "wal" {
         Ok(())
     } else {
@@ -102,12 +103,12 @@ pub(crate) fn first_upgrade(found: i64) -> Result<usize, Error> {
 fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(), Error> {
     // Foreign keys are off while steps rebuild tables, and are checked before the commit. The pragma has no effect
     // inside a transaction, so it is set before the transaction begins.
-    connection.execute_batch("PRAGMA foreign_keys = OFF")?;
-    let tx = rusqlite::Transaction::new_unchecked(connection, TransactionBehavior::Immediate)?;
+    connection.sqlite().execute_batch("PRAGMA foreign_keys = OFF")?;
+    let tx = rusqlite::Transaction::new_unchecked(connection.sqlite(), TransactionBehavior::Immediate)?;
     for step in schema.upgrades.iter().skip(first).flat_map(|upgrade| upgrade.steps) {
         match *step {
             Step::Sql(sql) => tx.execute_batch(sql)?,
-            Step::Code(run) => tx::in_upgrade(&tx, run)?,
+            Step::Code(run) => tx::in_upgrade(connection, run)?,
         }
     }
     let dangling: i64 = tx.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))?;
@@ -144,12 +145,13 @@ fn create_copy(path: &Path, schema: &Schema, mut names: Vec<PathBuf>) -> Result<
 }
 
 fn user_version(connection: &Connection) -> Result<i64, Error> {
-    Ok(connection.query_row("PRAGMA user_version", [], |row| row.get(0))?)
+    Ok(connection.sqlite().query_row("PRAGMA user_version", [], |row| row.get(0))?)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::db::sqlite::tests;
 
     const FIRST: Schema =
         Schema { version: 1, sql: "CREATE TABLE a (x INTEGER) STRICT", upgrades: &[], companions: &[] };
@@ -175,19 +177,19 @@ mod tests {
     fn first_file() -> (tempfile::TempDir, PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
-        create(&Connection::open(&path).unwrap(), &FIRST).unwrap();
+        create(&tests::file(&path), &FIRST).unwrap();
         (dir, path)
     }
 
     fn columns(path: &Path) -> i64 {
         let sql = "SELECT count(*) FROM pragma_table_info('a')";
-        Connection::open(path).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
+        rusqlite::Connection::open(path).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
     /// Returns the statements of all tables and indexes, without white space, because `ALTER TABLE … ADD COLUMN`
     /// formats the statement in its own way.
     fn tables(path: &Path) -> Vec<String> {
-        let connection = Connection::open(path).unwrap();
+        let connection = rusqlite::Connection::open(path).unwrap();
         let mut statement = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").unwrap();
         let tables = statement.query_map([], |row| row.get::<_, String>(0)).unwrap().map(Result::unwrap);
         let mut tables: Vec<_> = tables.map(|sql| sql.split_whitespace().collect()).collect();
@@ -202,7 +204,7 @@ mod tests {
         let new = dir.path().join("new.db");
         let sql = "CREATE TABLE a (\n  x INTEGER,\n  y INTEGER\n) STRICT";
         let (version, companions) = (3, &[] as &[Companion]);
-        create(&Connection::open(&new).unwrap(), &Schema { version, sql, upgrades: &[], companions }).unwrap();
+        create(&tests::file(&new), &Schema { version, sql, upgrades: &[], companions }).unwrap();
         upgrade(&old, &THIRD, 1).unwrap();
         assert_eq!(tables(&old), tables(&new));
     }
@@ -220,9 +222,10 @@ mod tests {
         const SECOND: Schema = Schema { version: 2, upgrades: &[DOUBLE], ..FIRST };
         const FAILING: Schema = Schema { version: 2, upgrades: &[FAIL], ..FIRST };
         let (_dir, path) = first_file();
-        Connection::open(&path).unwrap().execute_batch("INSERT INTO a (x) VALUES (4)").unwrap();
-        let x =
-            || -> i64 { Connection::open(&path).unwrap().query_row("SELECT x FROM a", [], |row| row.get(0)).unwrap() };
+        rusqlite::Connection::open(&path).unwrap().execute_batch("INSERT INTO a (x) VALUES (4)").unwrap();
+        let x = || -> i64 {
+            rusqlite::Connection::open(&path).unwrap().query_row("SELECT x FROM a", [], |row| row.get(0)).unwrap()
+        };
         assert!(upgrade(&path, &FAILING, 1).is_err());
         assert_eq!(x(), 4);
         upgrade(&path, &SECOND, 1).unwrap();
@@ -233,7 +236,7 @@ mod tests {
     fn an_upgrade_runs_every_step_and_leaves_a_copy_of_the_old_file() {
         let (_dir, path) = first_file();
         upgrade(&path, &THIRD, 1).unwrap();
-        assert_eq!(user_version(&Connection::open(&path).unwrap()).unwrap(), 3);
+        assert_eq!(user_version(&tests::file(&path)).unwrap(), 3);
         assert_eq!(columns(&path), 2);
         assert_eq!(columns(&beside(&path, ".before-version-3")), 1);
     }
@@ -254,7 +257,7 @@ mod tests {
             let names = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
             names.filter(|name| name.to_string_lossy().contains("before-version")).count()
         };
-        let insert = |sql: &str| Connection::open(&path).unwrap().execute_batch(sql).unwrap();
+        let insert = |sql: &str| rusqlite::Connection::open(&path).unwrap().execute_batch(sql).unwrap();
         insert("INSERT INTO a (x) VALUES (1), (2)");
         // The state after two upgrades that were killed when their copies were complete, with a change of the file in
         // between.
@@ -280,7 +283,7 @@ mod tests {
     fn a_failing_step_leaves_the_file_unchanged() {
         let (_dir, path) = first_file();
         assert!(upgrade(&path, &BROKEN, 1).is_err());
-        assert_eq!(user_version(&Connection::open(&path).unwrap()).unwrap(), 1);
+        assert_eq!(user_version(&tests::file(&path)).unwrap(), 1);
         assert_eq!(columns(&path), 1);
         let names = std::fs::read_dir(path.parent().unwrap()).unwrap().map(|entry| entry.unwrap().file_name());
         let copies = names.filter(|name| name.to_string_lossy().contains("before-version")).count();

@@ -6,8 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
-use rusqlite::Connection;
-
+use super::super::connection::Connection;
 use super::super::tx::{self, Error};
 use super::connection;
 use super::file::{self, OpenError};
@@ -91,7 +90,7 @@ fn plan_from(connection: &Connection, schema: &Schema, found: i64) -> Result<Upg
     let first = schema::first_upgrade(found)?;
     let changes = rehearse(connection, schema, first)?;
     let number = |pragma: &str| -> Result<u64, Error> {
-        let value: i64 = connection.query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?;
+        let value: i64 = connection.sqlite().query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?;
         Ok(u64::try_from(value).unwrap_or_default())
     };
     let page_bytes = number("page_size")?;
@@ -114,37 +113,37 @@ type Objects = BTreeMap<(String, String), (String, i64)>;
 
 /// Runs the upgrades on the tables of the file without their rows, and returns the changes.
 fn rehearse(connection: &Connection, schema: &Schema, first: usize) -> Result<Vec<SchemaChange>, Error> {
-    let memory = Connection::open_in_memory()?;
+    let memory = Connection::from(rusqlite::Connection::open_in_memory()?);
     // The file may have been crafted, so its definitions are not trusted.
-    connection::defend(&memory)?;
-    let mut statement = connection.prepare(
+    connection::defend(memory.sqlite())?;
+    let mut statement = connection.sqlite().prepare(
         "SELECT sql
          FROM sqlite_schema
          WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'
          ORDER BY CASE type WHEN 'table' THEN 1 WHEN 'index' THEN 2 ELSE 3 END",
     )?;
     let definitions = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
-    memory.execute_batch("PRAGMA foreign_keys = OFF")?;
+    memory.sqlite().execute_batch("PRAGMA foreign_keys = OFF")?;
     for definition in definitions {
         // Not `execute_batch`: SQLite itself reads only the first statement of a definition. A crafted file can contain
         // further ones, which could attach and change another file. `execute` refuses them before it runs any.
-        memory.execute(&definition, [])?;
+        memory.sqlite().execute(&definition, [])?;
     }
     let before = objects(&memory)?;
-    let transaction = memory.unchecked_transaction()?;
+    let transaction = memory.sqlite().unchecked_transaction()?;
     for step in schema.upgrades.iter().skip(first).flat_map(|upgrade| upgrade.steps) {
         match *step {
             Step::Sql(sql) => transaction.execute_batch(sql)?,
             // The outcome does not matter: code may rely on rows that are absent here, and it changes only rows.
-            Step::Code(run) => drop(tx::in_upgrade(&transaction, run)),
+            Step::Code(run) => drop(tx::in_upgrade(&memory, run)),
         }
     }
-    let after = objects(&transaction)?;
+    let after = objects(&memory)?;
     Ok(changes(&before, &after))
 }
 
 fn objects(connection: &Connection) -> Result<Objects, Error> {
-    let mut statement = connection.prepare(
+    let mut statement = connection.sqlite().prepare(
         "SELECT type, name, sql, rootpage
          FROM sqlite_schema
          WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'",
@@ -174,6 +173,7 @@ fn changes(before: &Objects, after: &Objects) -> Vec<SchemaChange> {
 mod tests {
     use super::super::schema::{Upgrade, create};
     use super::*;
+    use crate::db::sqlite::tests;
 
     fn fail(_: &tx::Tx<'_>) -> Result<(), Error> {
         Err(Error::Defect("it needs rows".to_owned()))
@@ -203,9 +203,7 @@ mod tests {
     fn file() -> (tempfile::TempDir, std::path::PathBuf) {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.db");
-        let connection = Connection::open(&path).unwrap();
-        create(&connection, &FIRST).unwrap();
-        drop(connection);
+        create(&tests::file(&path), &FIRST).unwrap();
         let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
         std::fs::set_permissions(&path, private).unwrap();
         (dir, path)
@@ -230,7 +228,7 @@ mod tests {
         assert_eq!(plan.time, Duration::from_secs(1));
         assert_eq!(std::fs::read(&path).unwrap(), before);
         // The real upgrade makes the same changes.
-        let connection = Connection::open(&path).unwrap();
+        let connection = tests::file(&path);
         let old = objects(&connection).unwrap();
         const REAL: Schema = Schema {
             upgrades: &[
@@ -260,7 +258,10 @@ mod tests {
         let (_dir, path) = file();
         assert_eq!(plan(&path, &FIRST).unwrap(), None);
         let set = |version: i64| {
-            Connection::open(&path).unwrap().execute_batch(&format!("PRAGMA user_version = {version}")).unwrap();
+            rusqlite::Connection::open(&path)
+                .unwrap()
+                .execute_batch(&format!("PRAGMA user_version = {version}"))
+                .unwrap();
         };
         set(4);
         assert!(matches!(plan(&path, &SECOND), Err(OpenError::Newer { found: 4, known: 3, .. })));
@@ -273,11 +274,11 @@ mod tests {
     fn a_plan_runs_no_further_statements_from_the_schema_of_the_file() {
         let (dir, path) = file();
         let other_path = dir.path().join("other.db");
-        let other = Connection::open(&other_path).unwrap();
+        let other = rusqlite::Connection::open(&other_path).unwrap();
         other.execute_batch("CREATE TABLE t (x INTEGER); INSERT INTO t VALUES (1)").unwrap();
         for further in ["", "; DELETE FROM v.t"] {
             let crafted = format!("CREATE TABLE d (x INTEGER) STRICT; ATTACH '{}' AS v{further}", other_path.display());
-            let connection = Connection::open(&path).unwrap();
+            let connection = rusqlite::Connection::open(&path).unwrap();
             connection.execute_batch("PRAGMA writable_schema = ON").unwrap();
             connection.execute("UPDATE sqlite_schema SET sql = ?1 WHERE name = 'd'", [&crafted]).unwrap();
             drop(connection);

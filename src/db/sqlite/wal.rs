@@ -3,8 +3,7 @@
 
 use std::path::Path;
 
-use rusqlite::Connection;
-
+use super::super::connection::Connection;
 use super::super::error::Error;
 use super::path;
 
@@ -45,7 +44,7 @@ impl Checkpoint {
             Mode::Restart => "PRAGMA wal_checkpoint(RESTART)",
             Mode::Truncate => "PRAGMA wal_checkpoint(TRUNCATE)",
         };
-        let checkpoint = connection.query_row(sql, [], |row| {
+        let checkpoint = connection.sqlite().query_row(sql, [], |row| {
             let (pages, copied): (i64, i64) = (row.get("log")?, row.get("checkpointed")?);
             let counts = u64::try_from(pages).ok().zip(u64::try_from(copied).ok());
             Ok(Self { is_busy: row.get::<_, i64>("busy")? != 0, counts })
@@ -84,10 +83,11 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::db::sqlite::tests;
 
     fn open(path: &Path) -> Connection {
-        let connection = Connection::open(path).unwrap();
-        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0").unwrap();
+        let connection = tests::file(path);
+        connection.sqlite().execute_batch("PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0").unwrap();
         connection
     }
 
@@ -96,14 +96,14 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let (writer, reader, other) = (open(&path), open(&path), open(&path));
-        writer.execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1)").unwrap();
-        reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
-        writer.execute_batch("INSERT INTO t VALUES (2)").unwrap();
+        writer.sqlite().execute_batch("CREATE TABLE t (a); INSERT INTO t VALUES (1)").unwrap();
+        reader.sqlite().execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
+        writer.sqlite().execute_batch("INSERT INTO t VALUES (2)").unwrap();
         std::thread::scope(|scope| {
             // This connection holds the checkpoint lock while it waits for the reader. SQLite does not wait for the
             // checkpoint lock itself, so the loop tries again.
             let waiting = scope.spawn(move || {
-                other.busy_timeout(Duration::from_secs(60)).unwrap();
+                other.sqlite().busy_timeout(Duration::from_secs(60)).unwrap();
                 loop {
                     let checkpoint = Checkpoint::run(&other, Mode::Truncate).unwrap();
                     if checkpoint.counts.is_some() {
@@ -118,7 +118,7 @@ mod tests {
             let concurrent = checkpoints.find(|checkpoint| checkpoint.counts.is_none()).unwrap();
             assert!(concurrent.is_busy && !concurrent.is_complete());
             assert_eq!(Checkpoint::run(&writer, Mode::Truncate).unwrap(), concurrent);
-            reader.execute_batch("COMMIT").unwrap();
+            reader.sqlite().execute_batch("COMMIT").unwrap();
             assert!(waiting.join().unwrap().is_complete());
         });
         let after = Checkpoint::run(&writer, Mode::Truncate).unwrap();
@@ -130,13 +130,13 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let (writer, reader) = (open(&path), open(&path));
-        writer.execute_batch("CREATE TABLE t (a)").unwrap();
-        reader.execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
-        writer.execute_batch("INSERT INTO t VALUES (1)").unwrap();
+        writer.sqlite().execute_batch("CREATE TABLE t (a)").unwrap();
+        reader.sqlite().execute_batch("BEGIN; SELECT count(*) FROM t").unwrap();
+        writer.sqlite().execute_batch("INSERT INTO t VALUES (1)").unwrap();
         let left = Checkpoint::run(&writer, Mode::Passive).unwrap();
         assert!(!left.is_complete() && left.pages_left() == Some(left.pages() - left.copied()), "{left:?}");
         assert_ne!(left.pages_left(), Some(0));
-        reader.execute_batch("COMMIT").unwrap();
+        reader.sqlite().execute_batch("COMMIT").unwrap();
         assert!(Checkpoint::run(&writer, Mode::Passive).unwrap().is_complete());
     }
 }

@@ -5,7 +5,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use super::{AttachmentToken, append_chunk, attachment_columns, begin, delete_slice, finish, read_attachment};
-use crate::db::row::{Columns, Connection};
+use crate::db::connection::Connection;
+use crate::db::row::Columns;
 use crate::db::sqlite::connection;
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::attachment::{

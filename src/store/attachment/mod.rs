@@ -14,7 +14,8 @@ pub(super) mod sweep;
 mod tests;
 
 pub use self::opening::{record_opened, record_opened_in_session};
-use crate::db::row::{Columns, Connection, Row};
+use crate::db::connection::Connection;
+use crate::db::row::{Columns, Row};
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::attachment::{
     ATTACHMENT_BYTES_MAX, AttachmentToken, DIGEST_BYTES, MediaType, NAMELESS_FILE, STAGED_ATTACHMENTS_MAX,

@@ -7,8 +7,9 @@ use std::time::{Duration, Instant};
 use super::super::{Store, background_job};
 use super::sweep::Sweeper;
 use super::*;
-use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Scheduler;
+use crate::db::sqlite::connection;
+use crate::db::sqlite::tests::{changed_rows, in_memory, run_all};
 use crate::world::{Scripted, World};
 
 /// A store whose own sweep is stopped.
@@ -34,7 +35,7 @@ impl Fixture {
     fn sweeper(&self) -> Sweeper {
         let world = Arc::clone(&self.world) as Arc<dyn World>;
         let (erasures, writer) = (Arc::clone(&self.store.parts.erasures), Arc::clone(&self.store.parts.writer));
-        Sweeper::new(JobReader::open(&self.path).unwrap(), world, erasures, writer).unwrap()
+        Sweeper::new(connection::open_job_reader(&self.path).unwrap(), world, erasures, writer).unwrap()
     }
 
     fn act(&self, f: impl FnOnce(&Tx<'_>) -> Result<(), Error>) {
@@ -166,25 +167,22 @@ fn a_failed_deletion_leaves_the_erasures_unfinished_until_a_later_scan_retries_i
 /// The transaction that detaches an attachment writes one row, regardless of the attachment's size.
 #[test]
 fn detaching_writes_one_row_and_leaves_the_content_to_the_sweep() {
-    let connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
-    connection
-        .execute_batch(
+    let connection = in_memory(include_str!("../../../schema.sql"));
+    run_all(&connection,
             "PRAGMA foreign_keys = OFF;
              INSERT INTO documents (id, signup_id, file_name, media_type, bytes, created_at)
              VALUES ('doc_1', 'sign_1', 'Ada.pdf', 'application/pdf', 20, 5),
                ('doc_2', 'sign_2', 'Bob.pdf', 'application/pdf', 20, 5);
              INSERT INTO document_pieces (document_number, number, content)
              SELECT d.number, n.value, x'78' FROM documents d, json_each('[1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20]') n",
-        )
-        .unwrap();
+        );
     let now = Timestamp::from_micros(1_795_000_000_000_000);
     let [first, second] = ["doc_1", "doc_2"].map(|id| AttachmentId::parse(id).unwrap());
     let chunk_of = |id: &AttachmentId| tx::snapshot(&connection, now, |tx| read_chunk(tx, id, 1)).unwrap();
     assert!(chunk_of(&first).is_some());
-    let before = connection.total_changes();
+    let before = changed_rows(&connection);
     tx::act(&connection, now, |tx| detach(tx, &SignupId::parse("sign_1").unwrap())).unwrap();
-    assert_eq!(connection.total_changes() - before, 1);
+    assert_eq!(changed_rows(&connection) - before, 1);
     assert_eq!((chunk_of(&first), chunk_of(&second)), (None, Some(b"x".to_vec())));
     let row = "SELECT (signup_id, digest, file_name, media_type, bytes, created_at)
                  IS (NULL, NULL, 'document', NULL, NULL, 0) FROM documents WHERE id = 'doc_1'";

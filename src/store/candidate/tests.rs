@@ -1,6 +1,7 @@
 //! Tests of the query plans of lists, and of the completeness and order of searches.
 
-use crate::db::row::Connection;
+use crate::db::connection::Connection;
+use crate::db::sqlite::tests::{in_memory, plan};
 
 use super::number_source::{
     COUNT_OF_ROLE, MORE_OF_PREFIX, NEXT_BLOCK, OF_PREFIX, OF_PREFIX_IN_BLOCK, OF_ROLE, OF_STATUS,
@@ -15,18 +16,9 @@ use crate::domain::search;
 use crate::domain::text::Email;
 use crate::store::application::OF_CANDIDATE;
 
-/// Returns the steps of a query plan.
-fn plan(connection: &Connection, sql: &str) -> Vec<String> {
-    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-    let nulls = vec![crate::db::row::Value::Null; statement.parameter_count()];
-    let steps = statement.query_map(crate::db::row::params_from_iter(nulls), |row| row.get("detail")).unwrap();
-    steps.map(Result::unwrap).collect()
-}
-
 #[test]
 fn every_list_query_reads_a_range_of_an_index_in_order() {
-    let connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
+    let connection = in_memory(include_str!("../../../schema.sql"));
     let words = "SEARCH candidate_words USING PRIMARY KEY (organization_id=? AND in_name=? AND word";
     let block = "candidate_words_of_block (organization_id=? AND in_name=? AND block";
     for (sql, expected) in [
@@ -65,9 +57,7 @@ struct Person {
 /// Inserts more candidates than a search sorts for a page, alternately into two organizations, with gaps between some
 /// blocks. Returns the candidates of the first organization.
 fn insert_people(connection: &Connection) -> Vec<Person> {
-    connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
-    connection.execute_batch("PRAGMA foreign_keys = OFF").unwrap();
-    connection.set_prepared_statement_cache_capacity(128);
+    let run = |sql: &str, params: Vec<String>| tx::in_upgrade(connection, |tx| tx.run(sql, params)).unwrap();
     let application =
         "INSERT INTO candidate_roles (id, organization_id, candidate_id, candidate_number, role_id, status,
                          applied_at, updated_at, hired_date)
@@ -79,14 +69,14 @@ fn insert_people(connection: &Connection) -> Vec<Person> {
                   hired, created_at, updated_at, shown_since)
                 VALUES ($1, $2, 'Role', '{}', '', '', 'open', 0, 9, 0, 1, 1, 1)";
     for (organization, number) in [("org_1", 0), ("org_1", 1), ("org_1", 2), ("org_2", 3)] {
-        connection.execute(role, (format!("role_{number}"), organization)).unwrap();
+        run(role, vec![format!("role_{number}"), organization.to_owned()]);
     }
     let far = "INSERT INTO candidates (number, id, organization_id, name, email, email_key, created_at, updated_at)
                SELECT max(number) + 7000, $1, 'org_3', 'Nobody', $1, $1, 1, 1
                FROM candidates";
     let people = (0..10_000).map(|number: usize| {
         if number % 3_000 == 2_900 {
-            connection.execute(far, [format!("far_{number}")]).unwrap();
+            run(far, vec![format!("far_{number}")]);
         }
         let organization = if number.is_multiple_of(2) { "org_1" } else { "org_2" };
         let person = person(number / 2, number);
@@ -98,7 +88,7 @@ fn insert_people(connection: &Connection) -> Vec<Person> {
         })
         .unwrap();
         let role = if organization == "org_1" { person.role } else { 3 };
-        connection.execute(application, (format!("role_{role}"), person.status.as_str(), &person.id)).unwrap();
+        run(application, vec![format!("role_{role}"), person.status.as_str().to_owned(), person.id.clone()]);
         (organization, person)
     });
     people.filter(|(organization, _)| *organization == "org_1").map(|(_, person)| person).collect()
@@ -122,7 +112,7 @@ fn person(nth: usize, number: usize) -> Person {
 
 #[test]
 fn a_search_finds_all_matches_newest_first_page_by_page() {
-    let connection = Connection::open_in_memory().unwrap();
+    let connection = in_memory(concat!(include_str!("../../../schema.sql"), "PRAGMA foreign_keys = OFF"));
     let people = insert_people(&connection);
     // Pairs of words that many candidates in the newest blocks have, that only older candidates have, or that no
     // candidate has.
@@ -162,7 +152,8 @@ fn a_search_finds_all_matches_newest_first_page_by_page() {
 }
 
 fn number(connection: &Connection, id: &str) -> i64 {
-    connection.query_row("SELECT number FROM candidates WHERE id = $1", [id], |row| row.get("number")).unwrap()
+    let sql = "SELECT number FROM candidates WHERE id = $1";
+    tx::in_upgrade(connection, |tx| tx.value(sql, [id])).unwrap().unwrap()
 }
 
 /// Returns the ids on `count` pages of 40 candidates each.

@@ -5,7 +5,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::challenge::{CHALLENGES_MAX, USER_CHALLENGES_MAX};
 use super::*;
-use crate::db::row::Connection;
+use crate::db::connection::Connection;
 use crate::db::tx;
 use crate::domain::passkey::{Challenge, ChallengeUse, ClientData, StoredChallenge};
 use crate::store::second_factor;

@@ -7,8 +7,9 @@
 use std::ops::ControlFlow;
 
 use super::record::{self, Role};
-use crate::db::row::{Columns, Row, Value};
+use crate::db::row::{Columns, Row};
 use crate::db::tx::{self, Error, Tx};
+use crate::db::value::Value;
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::{RoleStatus, WorkType};
 use crate::domain::search;

@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Number, Value as Json};
 
-use crate::db::row::{Columns, Row, Value, params_from_iter};
+use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
+use crate::db::value::Value;
 use crate::domain::closing_day::ClosingDay;
 use crate::domain::id::{Id, OrganizationId, RoleId};
 use crate::domain::role::{CollarType, RoleStatus, Salary, SalaryPeriod, Seats, WorkType};
@@ -212,7 +213,8 @@ pub fn insert(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleRecord) -> 
         tx.now.micros().into(),
         role.seats.status.has_ended().then_some(tx.now.micros()).into(),
     ];
-    Ok(tx.run(&sql, params_from_iter(other.into_iter().chain(values(role))))? == 1)
+    let params: Vec<Value> = other.into_iter().chain(values(role)).collect();
+    Ok(tx.run(&sql, params)? == 1)
 }
 
 /// Changes the row of a role from `before` to `after`. `is_visible_on_portal` is true if the portal shows the change.
@@ -242,7 +244,8 @@ pub(super) fn update(tx: &Tx<'_>, before: &Role, after: &RoleRecord, is_visible_
         seats.positions.into(),
         seats.hired.into(),
     ];
-    if tx.run(&sql, params_from_iter(values(after).into_iter().chain(other)))? == 1 {
+    let params: Vec<Value> = values(after).into_iter().chain(other).collect();
+    if tx.run(&sql, params)? == 1 {
         Ok(())
     } else {
         Err(Error::Defect(format!("role {} changed after the facts were read", after.id)))

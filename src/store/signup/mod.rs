@@ -8,7 +8,7 @@ mod submission;
 use std::collections::HashMap;
 
 use super::attachment::{self, Attachment, attachment_columns};
-use crate::db::row::{Columns, Row, params_from_iter};
+use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::id::{ApplicationId, CandidateId, Id, RoleId, SignupId};
 use crate::domain::timestamp::Timestamp;
@@ -139,7 +139,7 @@ pub fn of_applications<'a>(
     for slice in ids.chunks(APPLICATIONS_PER_QUERY) {
         // Empty strings fill the list, because no id is empty.
         let params = slice.iter().copied().chain(std::iter::repeat("")).take(APPLICATIONS_PER_QUERY);
-        let rows = tx.all(OF_APPLICATIONS, params_from_iter(params), read_row)?;
+        let rows = tx.all(OF_APPLICATIONS, params.collect::<Vec<&str>>(), read_row)?;
         signups.extend(join_rows(rows).into_iter().filter_map(|signup| Some((signup.application.clone()?, signup))));
     }
     Ok(signups)

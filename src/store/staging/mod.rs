@@ -20,7 +20,8 @@ use std::time::Duration;
 pub use self::staged_application::StagedApplication;
 use super::candidate::CandidateRecord;
 use super::{application, candidate, candidate_step, organization, role, role_step};
-use crate::db::row::{Columns, Connection, Row};
+use crate::db::connection::Connection;
+use crate::db::row::{Columns, Row};
 use crate::db::sqlite::connection;
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::ApplicationStatus;
@@ -60,8 +61,9 @@ impl<'w> Staging<'w> {
     /// [`Error::Unavailable`] if another process holds the write lock.
     pub fn begin(path: &Path, world: &'w dyn World) -> Result<Self, Error> {
         let connection = connection::open_for_command(path)?;
+        // A power failure can undo a commit that does not wait for the disk, but only together with all later commits.
+        connection.set_durable(false)?;
         let mut staging = Self { connection, world, number: 0, staged: 0, longest: Duration::ZERO };
-        staging.set_durable(false)?;
         while staging.act(|tx, is_over| publish_slice(tx, is_over))? {}
         for number in staging.act(|tx, _| undecided(tx))? {
             staging.drop_rows(number)?;
@@ -100,12 +102,12 @@ impl<'w> Staging<'w> {
     /// The error of `f`. A refusal if another import, a start of the service or an erasure has dropped staged rows.
     pub fn decide<T>(&mut self, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let (number, staged) = (self.number, self.staged);
-        self.set_durable(true)?;
+        self.connection.set_durable(true)?;
         let decided = self.act(|tx, _| {
             decide(tx, number, staged)?;
             f(tx)
         });
-        self.set_durable(false)?;
+        self.connection.set_durable(false)?;
         if decided.is_err() && !matches!(decided, Err(Error::OutcomeUnknown(_))) {
             // If this fails, the next start or import drops the rows.
             let _ = self.drop_rows(number);
@@ -139,13 +141,6 @@ impl<'w> Staging<'w> {
     fn drop_rows(&mut self, number: i64) -> Result<(), Error> {
         while self.act(|tx, _| drop_slice(tx, number))? {}
         Ok(())
-    }
-
-    /// Sets whether commits wait for the disk. A power failure can undo a commit that did not wait, but only together
-    /// with all later commits.
-    fn set_durable(&self, is_durable: bool) -> Result<(), Error> {
-        let level = if is_durable { "FULL" } else { "NORMAL" };
-        Ok(self.connection.execute_batch(&format!("PRAGMA synchronous = {level}"))?)
     }
 
     /// Runs `f` in a transaction. `f` must end soon after its second argument returns true.

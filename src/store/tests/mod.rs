@@ -5,31 +5,16 @@
 mod full_disk;
 pub(super) mod two_users;
 
-use crate::db::row::Connection;
-
 use super::activity::{organization_changes, page as activity, platform, role_changes};
 use super::board::card;
 use super::role::{overview, version};
 use super::{board, in_progress, inbox, later, not_selected, report};
-
-/// Returns the plan of a query, one line for each step.
-fn plan(connection: &Connection, sql: &str) -> Vec<String> {
-    let mut statement = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
-    let nulls = vec![crate::db::row::Value::Null; statement.parameter_count()];
-    let steps = statement.query_map(crate::db::row::params_from_iter(nulls), |row| row.get("detail")).unwrap();
-    steps.map(Result::unwrap).collect()
-}
+use crate::db::connection::Connection;
+use crate::db::sqlite::tests::{in_memory, plan};
 
 /// Returns an empty file, and a file with many applications for few roles and with statistics.
 fn files() -> [Connection; 2] {
-    [false, true].map(|filled| {
-        let connection = Connection::open_in_memory().unwrap();
-        connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
-        if filled {
-            connection.execute_batch(FILLED).unwrap();
-        }
-        connection
-    })
+    ["", FILLED].map(|filled| in_memory(&format!("{}{filled}", include_str!("../../../schema.sql"))))
 }
 
 const FILLED: &str = "

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use crate::db::row::Connection;
+use crate::db::connection::Connection;
+use crate::db::sqlite::tests::in_memory;
 use crate::db::tx;
 use crate::domain::activity::{SALT_BYTES, Stamp};
 use crate::domain::id::{ActivityId, Id, UserId};
@@ -30,8 +31,7 @@ pub(in crate::store) fn person(name: &str) -> Principal {
 }
 
 pub(in crate::store) fn file() -> Connection {
-    let connection = Connection::open_in_memory().unwrap();
-    connection.execute_batch(include_str!("../../../schema.sql")).unwrap();
+    let connection = in_memory(include_str!("../../../schema.sql"));
     for name in ["ada", "bob"] {
         let email = Email::parse(&format!("{name}@example.org")).unwrap();
         let id = UserId::parse(name).unwrap();

@@ -5,8 +5,8 @@ use std::sync::{Arc, mpsc};
 
 use super::indexing::add_missing;
 use super::{LogEntry, UsageRow, index, log, page, pruning};
-use crate::db::job_reader::JobReader;
-use crate::db::sqlite::connection::{self, Use};
+use crate::db::sqlite::connection::{self, Use, open_job_reader};
+use crate::db::sqlite::tests::run_all;
 use crate::db::tx::Tx;
 use crate::domain::api_key::{self, Grant, KeySecret};
 use crate::domain::id::{Id, UserId};
@@ -97,7 +97,7 @@ fn pages_and_statistics_are_equal_before_during_and_after_indexing() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let store = store(&path);
-    let reader = JobReader::open(&path).unwrap();
+    let reader = open_job_reader(&path).unwrap();
     let all = |store: &Store| (pages(store, 1), pages(store, 2), statistics(store));
     append(&store, ROWS_PER_KEY);
     let unindexed = all(&store);
@@ -132,7 +132,7 @@ fn pruning_deletes_old_rows_and_retains_statistics_and_row_numbers() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let store = store(&path);
-    let reader = JobReader::open(&path).unwrap();
+    let reader = open_job_reader(&path).unwrap();
     let outdated = |before, rows_max| {
         reader.snapshot(Timestamp::from_micros(0), |tx| pruning::outdated(tx, before, rows_max)).unwrap()
     };
@@ -194,9 +194,9 @@ fn a_check_reports_each_defect_of_the_usage_log() {
         let path = dir.path().join("a.db");
         let store = store(&path);
         append(&store, ROWS_PER_KEY);
-        add_missing(&JobReader::open(&path).unwrap(), &store.parts.writer).unwrap();
+        add_missing(&open_job_reader(&path).unwrap(), &store.parts.writer).unwrap();
         store.close();
-        connection::open(&path, Use::Write).unwrap().execute_batch(statement).unwrap();
+        run_all(&connection::open(&path, Use::Write).unwrap(), statement);
         let findings = check::check(&path, |_| {}).unwrap();
         assert_eq!(findings, [format!("usage log: {finding}")], "{statement}");
     }
@@ -210,7 +210,7 @@ fn row_numbers_continue_after_a_restart_with_and_without_an_index() {
         let first = store(&path);
         append(&first, 5);
         if is_indexed {
-            add_missing(&JobReader::open(&path).unwrap(), &first.parts.writer).unwrap();
+            add_missing(&open_job_reader(&path).unwrap(), &first.parts.writer).unwrap();
         }
         first.close();
         drop(first);

@@ -23,21 +23,21 @@ DEFECTS = [
         ENGINE, "Ok((verdicts, changes)) => match self.commit() {",
         f'Ok((verdicts, changes)) => match if {on("rows-rolled-back")} {{ self.undo() }} else {{ self.commit() }} {{')),
     defect("no-transaction", "positions", "the statements of an act commit one by one", (
-        "src/db/tx.rs", 'connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?;',
-        f'if !{on("no-transaction")} {{ connection.prepare_cached("BEGIN IMMEDIATE")?.execute([])?; }}'), (
+        "src/db/tx.rs", "    connection.begin(Access::Write)\n",
+        f'    if {on("no-transaction")} {{ return Ok(()); }}\n    connection.begin(Access::Write)\n'), (
         ENGINE, "    fn commit(&self) -> Result<(), Error> {\n",
         f'    fn commit(&self) -> Result<(), Error> {{\n        if {on("no-transaction")} {{ return Ok(()); }}\n'),
         rounds=8),
     defect("sync-off", "power_loss", "decisions are answered before they are on disk", (
-        ENGINE, 'let level = if durable { "FULL" } else { "NORMAL" };',
-        f'let level = if durable && !{on("sync-off")} {{ "FULL" }} else {{ "NORMAL" }};'), rounds=400),
+        ENGINE, "self.connection.set_durable(durable)?;",
+        f'self.connection.set_durable(durable && !{on("sync-off")})?;'), rounds=400),
     defect("list-unsynced", "power_loss", "the erasure list is not synced", (
         "src/store/erasure/list.rs", "        list.sync_all()?;\n        if is_new {",
         f'        if {on("list-unsynced")} {{ return Ok(()); }}\n        list.sync_all()?;\n        if is_new {{'), rounds=400),
     defect("checkpoint-unsynced", "power_loss", "the last checkpoint does not sync the file before it empties the log", (
         ENGINE, "    fn empty_log(&self) -> Result<(), Error> {\n",
         f'    fn empty_log(&self) -> Result<(), Error> {{\n        if {on("checkpoint-unsynced")} {{ '
-        'self.connection.execute_batch("PRAGMA synchronous = OFF")?; }\n'), rounds=1000),
+        'self.connection.sqlite().execute_batch("PRAGMA synchronous = OFF")?; }\n'), rounds=1000),
     defect("commit-error-ignored", "errors", "a failed commit is answered like a successful one", (
         ENGINE, "        let Err(error) = committed else { return Ok(()) };",
         "        let Err(error) = committed else { return Ok(()) };\n"
@@ -84,10 +84,10 @@ DEFECTS = [
         f'            if {on("stop-drops")} {{ return; }}\n'
         "            acceptor.drain().await;\n            acceptor.graceful.shutdown().await;")),
     defect("backup-without-log", "backups", "a backup copies the file without its write-ahead log", (
-        "src/db/sqlite/file/backup.rs", '        let copied = connection.execute("VACUUM INTO $1", [target]);',
+        "src/db/sqlite/file/backup.rs", '        let copied = connection.sqlite().execute("VACUUM INTO $1", [target]);',
         f'        let copied = if {on("backup-without-log")} {{\n'
         '            std::fs::copy(path, target).map_err(unavailable)?;\n            Ok(1)\n        } else {\n'
-        '            connection.execute("VACUUM INTO $1", [target])\n        };')),
+        '            connection.sqlite().execute("VACUUM INTO $1", [target])\n        };')),
     defect("clock-believed", "clock", "every clock is believed at once", (
         "src/domain/clock.rs", "    wall.clamp(believed, believed.plus(elapsed.saturating_mul(2)))",
         f'    if {on("clock-believed")} {{ return wall; }}\n'

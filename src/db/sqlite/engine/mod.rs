@@ -9,9 +9,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
-use rusqlite::{Connection, ErrorCode};
+use rusqlite::ErrorCode;
 
 use super::super::clock::Clock;
+use super::super::connection::Connection;
 use super::super::halt::{Broken, Halt};
 use super::super::hooks::Hooks;
 use super::super::job::{Answering, Job, answer_all};
@@ -50,7 +51,7 @@ impl<H: Hooks> Engine<H> {
         let connection = connection::open(path, Use::Write)?;
         schema::use_wal(&connection)?;
         // Checkpoints run on their own thread, not in a commit.
-        connection.execute_batch("PRAGMA wal_autocheckpoint = 0")?;
+        connection.sqlite().execute_batch("PRAGMA wal_autocheckpoint = 0")?;
         Ok(Self {
             connection,
             clock,
@@ -175,9 +176,9 @@ impl<H: Hooks> Engine<H> {
             return Ok(());
         }
         let busy_timeout = if by == By::Runtime { Duration::ZERO } else { connection::BUSY_TIMEOUT };
-        let begun = self.connection.busy_timeout(busy_timeout).map_err(Error::from);
+        let begun = self.connection.sqlite().busy_timeout(busy_timeout).map_err(Error::from);
         let begun = begun.and_then(|()| self.begin(false));
-        let restored = self.connection.busy_timeout(connection::BUSY_TIMEOUT).map_err(Error::from);
+        let restored = self.connection.sqlite().busy_timeout(connection::BUSY_TIMEOUT).map_err(Error::from);
         match begun.and(restored) {
             Ok(()) => {}
             Err(Error::Unavailable(_)) if by == By::Runtime => return Err(rows),
@@ -251,9 +252,7 @@ impl<H: Hooks> Engine<H> {
 
     fn begin(&mut self, durable: bool) -> Result<(), Error> {
         if durable != self.is_durable {
-            // The statement is not cached, because the pragma takes effect when it is prepared, not when it runs.
-            let level = if durable { "FULL" } else { "NORMAL" };
-            self.connection.execute_batch(&format!("PRAGMA synchronous = {level}"))?;
+            self.connection.set_durable(durable)?;
             self.is_durable = durable;
         }
         tx::begin(&self.connection)
@@ -281,7 +280,7 @@ impl<H: Hooks> Engine<H> {
     }
 
     fn commit(&self) -> Result<(), Error> {
-        let committed = self.connection.prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
+        let committed = self.connection.sqlite().prepare_cached("COMMIT").and_then(|mut commit| commit.execute([]));
         let Err(error) = committed else { return Ok(()) };
         // SQLite reports a full disk before it writes the commit, so the outcome is known: nothing was committed. If
         // shared memory cannot grow, SQLite reports another error, possibly after the commit.
@@ -308,18 +307,17 @@ impl<H: Hooks> Engine<H> {
                    SET at = at + 1";
         let write = || -> Result<(), Error> {
             self.roll_back()?;
-            self.connection.execute_batch("PRAGMA synchronous = FULL")?;
+            self.connection.set_durable(true)?;
             tx::begin(&self.connection)?;
-            self.connection.execute(sql, [])?;
-            self.connection.execute_batch("COMMIT")?;
+            self.connection.sqlite().execute(sql, [])?;
+            self.connection.sqlite().execute_batch("COMMIT")?;
             Ok(())
         };
         let is_written = write().is_ok();
         if !is_written {
             let _ = self.roll_back();
         }
-        let level = if self.is_durable { "FULL" } else { "NORMAL" };
-        is_written && self.connection.execute_batch(&format!("PRAGMA synchronous = {level}")).is_ok()
+        is_written && self.connection.set_durable(self.is_durable).is_ok()
     }
 
     /// Rolls the transaction back, and undoes its effects outside the file.

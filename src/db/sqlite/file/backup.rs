@@ -135,7 +135,7 @@ pub(super) fn copy(path: &Path, partial: &Partial, interrupt: Option<&Interrupt>
         };
         std::thread::Builder::new().name("syncing".to_owned()).spawn_scoped(scope, sync).map_err(unavailable)?;
         // `VACUUM INTO` uses one read transaction, so the copy is consistent, and the service can continue to write.
-        let copied = connection.execute("VACUUM INTO $1", [target]);
+        let copied = connection.sqlite().execute("VACUUM INTO $1", [target]);
         drop(end);
         Ok::<(), Error>(copied.map(drop)?)
     })?;

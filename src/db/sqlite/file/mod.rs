@@ -10,12 +10,13 @@ use std::io::ErrorKind;
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::Path;
 
-use rusqlite::{Connection, MAIN_DB};
+use rusqlite::MAIN_DB;
 
 pub(crate) use self::backup::{Companion, backup, backup_if};
 pub use self::backup::{require_absent, write_manifest};
 pub use self::error::OpenError;
 use self::partial::{Busy, Existing, Partial};
+use super::super::connection::Connection;
 use super::connection;
 pub use super::path::{beside, parent, resolve};
 use super::schema::{self, Schema};
@@ -139,7 +140,7 @@ pub(crate) fn version_to_read(path: &Path) -> Result<i64, OpenError> {
         FileState::Version(found) => {
             // The mode of a read-only file is not checked, because the person who runs the command may be unable to
             // change the mode.
-            if !connection.is_readonly(MAIN_DB).unwrap_or(true) {
+            if !connection.sqlite().is_readonly(MAIN_DB).unwrap_or(true) {
                 require_private(path)?;
             }
             Ok(found)
@@ -225,17 +226,17 @@ enum FileState {
 fn recognize(path: &Path) -> Result<FileState, OpenError> {
     let not_writable = |why: String| OpenError::NotWritable { path: path.to_owned(), why };
     let connection = connection::open_to_inspect(path).map_err(|error| not_writable(error.to_string()))?;
-    if connection.is_readonly(MAIN_DB).unwrap_or(true) {
+    if connection.sqlite().is_readonly(MAIN_DB).unwrap_or(true) {
         return Err(not_writable("it is read-only".to_owned()));
     }
     inspect(path, &connection)
 }
 
 fn inspect(path: &Path, connection: &Connection) -> Result<FileState, OpenError> {
-    let number = |sql| connection.query_row(sql, [], |row| row.get(0));
+    let number = |sql| connection.sqlite().query_row(sql, [], |row| row.get(0));
     let read = || -> Result<Option<FileState>, rusqlite::Error> {
         // One snapshot of the file, because another process may be creating it.
-        connection.execute_batch("BEGIN")?;
+        connection.sqlite().execute_batch("BEGIN")?;
         // Both numbers are in the header of the file. Counting the tables parses the whole schema.
         Ok(match (number("PRAGMA application_id")?, number("PRAGMA user_version")?) {
             (schema::APPLICATION_ID, version) => Some(FileState::Version(version)),

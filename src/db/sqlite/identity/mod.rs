@@ -13,8 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
-use rusqlite::Connection;
-
+use super::super::connection::Connection;
 use super::super::tx::Error;
 use super::file::OpenError;
 use super::path;
@@ -339,7 +338,7 @@ fn root_page(connection: &Connection) -> rusqlite::Result<u32> {
     let sql = "SELECT rootpage
                FROM sqlite_schema
                WHERE name = 'service_marks'";
-    connection.query_row(sql, [], |row| row.get(0))
+    connection.sqlite().query_row(sql, [], |row| row.get(0))
 }
 
 fn commit_mark(connection: &Connection, world: &dyn World) -> rusqlite::Result<[u8; MARK_BYTES]> {
@@ -349,14 +348,15 @@ fn commit_mark(connection: &Connection, world: &dyn World) -> rusqlite::Result<[
                VALUES (1, $1)
                ON CONFLICT (id) DO UPDATE
                SET mark = excluded.mark";
-    connection.execute(sql, [&bytes])?;
+    connection.sqlite().execute(sql, [&bytes])?;
     Ok(bytes)
 }
 
 /// Reads the state of the file and its log together.
 fn view(connection: &Connection) -> rusqlite::Result<View> {
-    let page: Vec<u8> = connection.query_row("SELECT data FROM sqlite_dbpage WHERE pgno = 1", [], |row| row.get(0))?;
-    let pages: u32 = connection.query_row("PRAGMA page_count", [], |row| row.get(0))?;
+    let page: Vec<u8> =
+        connection.sqlite().query_row("SELECT data FROM sqlite_dbpage WHERE pgno = 1", [], |row| row.get(0))?;
+    let pages: u32 = connection.sqlite().query_row("PRAGMA page_count", [], |row| row.get(0))?;
     Ok(View { counter: number(&page, COUNTER_AT), pages: pages.into() })
 }
 

@@ -1,20 +1,22 @@
 //! Tests of the identity: when a mark that is missing or cannot be read means that the file was overwritten.
 
 use super::*;
+use crate::db::sqlite::tests;
 
 const MARK: [u8; MARK_BYTES] = [7; MARK_BYTES];
 
 /// Creates a file with the table for marks and about 20 further pages. Returns a connection and the page of the table.
 fn marked_file(path: &Path) -> (Connection, u32) {
-    let connection = Connection::open(path).unwrap();
+    let connection = tests::file(path);
     connection
+        .sqlite()
         .execute_batch(
             "CREATE TABLE other (x BLOB);
              INSERT INTO other VALUES (zeroblob(80000));
              CREATE TABLE service_marks (id INTEGER PRIMARY KEY, mark BLOB)",
         )
         .unwrap();
-    connection.execute("INSERT INTO service_marks VALUES (1, ?1)", [&MARK]).unwrap();
+    connection.sqlite().execute("INSERT INTO service_marks VALUES (1, ?1)", [&MARK]).unwrap();
     let page = root_page(&connection).unwrap();
     (connection, page)
 }
@@ -74,18 +76,18 @@ fn a_file_that_a_vacuum_made_smaller_is_not_reported_as_truncated() {
         "PRAGMA application_id = {}; PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0",
         schema::APPLICATION_ID
     );
-    connection.execute_batch(&pragmas).unwrap();
+    connection.sqlite().execute_batch(&pragmas).unwrap();
     let checkpoint = |mode: Mode| assert!(Checkpoint::run(&connection, mode).unwrap().is_complete());
-    connection.execute_batch("INSERT INTO other VALUES (zeroblob(400000))").unwrap();
+    connection.sqlite().execute_batch("INSERT INTO other VALUES (zeroblob(400000))").unwrap();
     checkpoint(Mode::Truncate);
     let identity = identity(&path, File::open(&path).unwrap(), page);
     let changed = || identity.overwritten(|| view(&connection).ok());
     assert_eq!(changed(), None);
-    let operator = Connection::open(&path).unwrap();
+    let operator = rusqlite::Connection::open(&path).unwrap();
     operator.execute_batch("DELETE FROM other; VACUUM").unwrap();
     checkpoint(Mode::Truncate);
     // The file is now smaller. Before the next check, a commit makes the database larger, but only in the log.
-    connection.execute_batch("INSERT INTO other VALUES (zeroblob(80000))").unwrap();
+    connection.sqlite().execute_batch("INSERT INTO other VALUES (zeroblob(80000))").unwrap();
     assert_eq!(changed(), None);
     checkpoint(Mode::Truncate);
     assert_eq!(changed(), None);
