@@ -130,8 +130,8 @@ DEFECTS = [
 
 # A version of the schema after the current one, whose upgrade has several steps that change many rows.
 NEXT_VERSION = [
-    ("src/store/schema.rs", "    version: 1,\n", "    version: 2,\n"),
-    ("src/store/schema.rs", "    upgrades: &[],\n",
+    ("src/store/schema/mod.rs", "    version: 1,\n", "    version: 2,\n"),
+    ("src/store/schema/mod.rs", "    upgrades: &[],\n",
      "    upgrades: &[crate::db::sqlite::schema::Upgrade { name: \"notes\", steps: &[\n"
      '        crate::db::sqlite::schema::Step::Sql("ALTER TABLE candidates ADD COLUMN faults_note TEXT"),\n'
      '        crate::db::sqlite::schema::Step::Sql("UPDATE candidates SET faults_note = hex(randomblob(200))"),\n'

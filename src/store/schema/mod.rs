@@ -9,7 +9,7 @@ use crate::db::sqlite::schema::Schema;
 
 pub(crate) const CURRENT: Schema = Schema {
     version: 1,
-    sql: include_str!("../../schema.sql"),
+    sql: include_str!("../../../schema.sql"),
     upgrades: &[],
     companions: &[Companion { suffix: ".erased", read: list::complete_lines }],
 };
