@@ -18,6 +18,7 @@ pub(crate) mod scheduler;
 pub(crate) mod service_log;
 pub mod sqlite;
 pub(crate) mod tx;
+pub(crate) mod upgrade;
 pub(crate) mod value;
 pub(crate) mod writer;
 pub(crate) mod writer_thread;

@@ -1,4 +1,4 @@
-//! The schema's version, and the upgrade of an older file. This module does not depend on any table: the layer above
+//! The creation of a file, and the upgrade of an older file. This module does not depend on any table: the layer above
 //! passes the schema in.
 //!
 //! An upgrade creates a checked copy of the file, or reuses the copy of a killed upgrade, and runs all steps in one
@@ -10,52 +10,23 @@ use rusqlite::TransactionBehavior;
 
 use super::super::connection::Connection;
 use super::super::tx::{self, Error};
+use super::super::upgrade::{Engine, EngineStep, Schema, Upgrade};
 use super::check;
 use super::connection::{self, Use};
 use super::copy_comparison::is_copy_of;
-use super::file::backup::{Companion, backup_if};
+use super::file::backup::backup_if;
 use super::gentle::Interrupt;
 use super::path::beside;
 
 /// The `PRAGMA application_id` of this program's files: "RPka" in ASCII.
 pub(crate) const APPLICATION_ID: i64 = 0x5250_6b61;
 
-/// A schema and the upgrades that lead to it.
-pub(crate) struct Schema {
-    /// The `PRAGMA user_version` of files with this schema.
-    pub version: i64,
-    /// The statements that create this version in an empty file.
-    pub sql: &'static str,
-    /// All upgrades. The upgrade from version `n + 1` to version `n + 2` is at index `n`.
-    pub upgrades: &'static [Upgrade],
-    /// The files next to the database file that a backup also copies.
-    pub companions: &'static [Companion],
-}
-
-/// The upgrade from one version to the next.
-#[derive(Clone, Copy)]
-pub(crate) struct Upgrade {
-    /// The change in words for people, such as "closing dates of roles".
-    pub name: &'static str,
-    pub steps: &'static [Step],
-}
-
-/// A step of an upgrade.
-#[derive(Clone, Copy)]
-#[cfg_attr(not(test), expect(dead_code, reason = "version 1 has no upgrade yet"))]
-pub(crate) enum Step {
-    /// SQL statements.
-    Sql(&'static str),
-    /// Code, for values that SQL statements cannot compute.
-    Code(fn(&tx::Tx<'_>) -> Result<(), Error>),
-}
-
 /// Fills an empty file in one transaction. Does nothing if another process has just filled it.
 pub(crate) fn create(connection: &Connection, schema: &Schema) -> Result<(), Error> {
     use_wal(connection)?;
     let tx = rusqlite::Transaction::new_unchecked(connection.sqlite(), TransactionBehavior::Immediate)?;
     if user_version(connection)? == 0 {
-        tx.execute_batch(schema.sql)?;
+        tx.execute_batch(schema.sql.of(Engine::Sqlite))?;
         tx.execute_batch(&format!(
             "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {};",
             schema.version
@@ -79,15 +50,15 @@ pub(crate) fn use_wal(connection: &Connection) -> Result<(), Error> {
 /// N is the new version). If a killed upgrade left a copy, and the file has not changed since then, that copy is
 /// reused. Then runs all steps in one transaction.
 pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Error> {
-    let first = first_upgrade(found)?;
+    let upgrades = schema.upgrades_from(found)?;
     let connection = connection::open(path, Use::Write)?;
     let names = copy_names(path, schema.version);
     if names.iter().any(|copy| is_copy_of(&connection, copy)) {
         // A killed upgrade left the copy, and the file has not changed since then.
-        return run_steps(&connection, schema, first);
+        return run_steps(&connection, schema.version, upgrades);
     }
     let copy = create_copy(path, schema, names)?;
-    let upgraded = run_steps(&connection, schema, first);
+    let upgraded = run_steps(&connection, schema.version, upgrades);
     if upgraded.is_err() {
         // The file is unchanged, so the copy is not needed.
         let _ = std::fs::remove_file(copy);
@@ -95,27 +66,22 @@ pub(crate) fn upgrade(path: &Path, schema: &Schema, found: i64) -> Result<(), Er
     upgraded
 }
 
-/// Returns the index of the first upgrade of a file with this version.
-pub(crate) fn first_upgrade(found: i64) -> Result<usize, Error> {
-    usize::try_from(found - 1).map_err(|_| Error::Defect(format!("this program never wrote files of version {found}")))
-}
-
-fn run_steps(connection: &Connection, schema: &Schema, first: usize) -> Result<(), Error> {
+fn run_steps(connection: &Connection, version: i64, upgrades: &[Upgrade]) -> Result<(), Error> {
     // Foreign keys are off while steps rebuild tables, and are checked before the commit. The pragma has no effect
     // inside a transaction, so it is set before the transaction begins.
     connection.sqlite().execute_batch("PRAGMA foreign_keys = OFF")?;
     let tx = rusqlite::Transaction::new_unchecked(connection.sqlite(), TransactionBehavior::Immediate)?;
-    for step in schema.upgrades.iter().skip(first).flat_map(|upgrade| upgrade.steps) {
-        match *step {
-            Step::Sql(sql) => tx.execute_batch(sql)?,
-            Step::Code(run) => tx::in_upgrade(connection, run)?,
+    for step in upgrades.iter().flat_map(|upgrade| upgrade.steps) {
+        match step.of(Engine::Sqlite) {
+            EngineStep::Sql(sql) => tx.execute_batch(sql)?,
+            EngineStep::Code(run) => tx::in_upgrade(connection, run)?,
         }
     }
     let dangling: i64 = tx.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))?;
     if dangling > 0 {
         return Err(Error::Defect(format!("the upgrade would leave {dangling} dangling references")));
     }
-    tx.execute_batch(&format!("PRAGMA user_version = {}", schema.version))?;
+    tx.execute_batch(&format!("PRAGMA user_version = {version}"))?;
     tx.commit()?;
     Ok(())
 }
@@ -150,14 +116,19 @@ fn user_version(connection: &Connection) -> Result<i64, Error> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::super::upgrade::{Companion, EngineSql, Step};
     use super::*;
     use crate::db::sqlite::tests;
 
-    const FIRST: Schema =
-        Schema { version: 1, sql: "CREATE TABLE a (x INTEGER) STRICT", upgrades: &[], companions: &[] };
+    const FIRST: Schema = Schema {
+        version: 1,
+        sql: EngineSql::same("CREATE TABLE a (x INTEGER) STRICT"),
+        upgrades: &[],
+        companions: &[],
+    };
     const THIRD: Schema = Schema {
         version: 3,
-        sql: "",
+        sql: EngineSql::same(""),
         upgrades: &[
             Upgrade { name: "a second column", steps: &[Step::Sql("ALTER TABLE a ADD COLUMN y INTEGER")] },
             Upgrade { name: "a row", steps: &[Step::Sql("INSERT INTO a (x, y) VALUES (3, 4)")] },
@@ -166,7 +137,7 @@ mod tests {
     };
     const BROKEN: Schema = Schema {
         version: 3,
-        sql: "",
+        sql: EngineSql::same(""),
         upgrades: &[
             Upgrade { name: "a second column", steps: &[Step::Sql("ALTER TABLE a ADD COLUMN y INTEGER")] },
             Upgrade { name: "a row", steps: &[Step::Sql("INSERT INTO b VALUES (1)")] },
@@ -203,7 +174,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let new = dir.path().join("new.db");
         let sql = "CREATE TABLE a (\n  x INTEGER,\n  y INTEGER\n) STRICT";
-        let (version, companions) = (3, &[] as &[Companion]);
+        let (version, sql, companions) = (3, EngineSql::same(sql), &[] as &[Companion]);
         create(&tests::file(&new), &Schema { version, sql, upgrades: &[], companions }).unwrap();
         upgrade(&old, &THIRD, 1).unwrap();
         assert_eq!(tables(&old), tables(&new));

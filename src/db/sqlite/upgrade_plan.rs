@@ -8,9 +8,9 @@ use std::time::Duration;
 
 use super::super::connection::Connection;
 use super::super::tx::{self, Error};
+use super::super::upgrade::{Engine, EngineStep, Schema, Upgrade};
 use super::connection;
 use super::file::{self, OpenError};
-use super::schema::{self, Schema, Step};
 
 /// The bytes that an upgrade is assumed to copy, check and rewrite in a second: about a third of the rate on two cores
 /// with an ordinary disk.
@@ -87,8 +87,8 @@ pub(crate) fn plan(path: &Path, schema: &Schema) -> Result<Option<UpgradePlan>, 
 }
 
 fn plan_from(connection: &Connection, schema: &Schema, found: i64) -> Result<UpgradePlan, Error> {
-    let first = schema::first_upgrade(found)?;
-    let changes = rehearse(connection, schema, first)?;
+    let upgrades = schema.upgrades_from(found)?;
+    let changes = rehearse(connection, upgrades)?;
     let number = |pragma: &str| -> Result<u64, Error> {
         let value: i64 = connection.sqlite().query_row(&format!("PRAGMA {pragma}"), [], |row| row.get(0))?;
         Ok(u64::try_from(value).unwrap_or_default())
@@ -102,7 +102,7 @@ fn plan_from(connection: &Connection, schema: &Schema, found: i64) -> Result<Upg
     // file.
     let log_bytes = if changes.iter().any(writes_rows) { 2 * copy_bytes } else { LOG_BYTES_MIN };
     let space_bytes = copy_bytes + log_bytes;
-    let upgrades = schema.upgrades.iter().skip(first).map(|upgrade| upgrade.name).collect();
+    let upgrades = upgrades.iter().map(|upgrade| upgrade.name).collect();
     let time = Duration::from_secs(space_bytes / BYTES_PER_SECOND + 1);
     Ok(UpgradePlan { found, version: schema.version, upgrades, changes, file_bytes, space_bytes, time })
 }
@@ -112,7 +112,7 @@ fn plan_from(connection: &Connection, schema: &Schema, found: i64) -> Result<Upg
 type Objects = BTreeMap<(String, String), (String, i64)>;
 
 /// Runs the upgrades on the tables of the file without their rows, and returns the changes.
-fn rehearse(connection: &Connection, schema: &Schema, first: usize) -> Result<Vec<SchemaChange>, Error> {
+fn rehearse(connection: &Connection, upgrades: &[Upgrade]) -> Result<Vec<SchemaChange>, Error> {
     let memory = Connection::from(rusqlite::Connection::open_in_memory()?);
     // The file may have been crafted, so its definitions are not trusted.
     connection::defend(memory.sqlite())?;
@@ -131,11 +131,11 @@ fn rehearse(connection: &Connection, schema: &Schema, first: usize) -> Result<Ve
     }
     let before = objects(&memory)?;
     let transaction = memory.sqlite().unchecked_transaction()?;
-    for step in schema.upgrades.iter().skip(first).flat_map(|upgrade| upgrade.steps) {
-        match *step {
-            Step::Sql(sql) => transaction.execute_batch(sql)?,
+    for step in upgrades.iter().flat_map(|upgrade| upgrade.steps) {
+        match step.of(Engine::Sqlite) {
+            EngineStep::Sql(sql) => transaction.execute_batch(sql)?,
             // The outcome does not matter: code may rely on rows that are absent here, and it changes only rows.
-            Step::Code(run) => drop(tx::in_upgrade(&memory, run)),
+            EngineStep::Code(run) => drop(tx::in_upgrade(&memory, run)),
         }
     }
     let after = objects(&memory)?;
@@ -171,7 +171,8 @@ fn changes(before: &Objects, after: &Objects) -> Vec<SchemaChange> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::schema::{Upgrade, create};
+    use super::super::super::upgrade::{EngineSql, Step};
+    use super::super::schema::{create, upgrade};
     use super::*;
     use crate::db::sqlite::tests;
 
@@ -181,8 +182,10 @@ mod tests {
 
     const FIRST: Schema = Schema {
         version: 1,
-        sql: "CREATE TABLE a (x INTEGER) STRICT; CREATE TABLE b (x INTEGER) STRICT; CREATE TABLE c (x INTEGER) STRICT;
-              CREATE TABLE d (x INTEGER) STRICT; CREATE INDEX a_x ON a (x); CREATE INDEX b_x ON b (x)",
+        sql: EngineSql::same(
+            "CREATE TABLE a (x INTEGER) STRICT; CREATE TABLE b (x INTEGER) STRICT; CREATE TABLE c (x INTEGER) STRICT;
+             CREATE TABLE d (x INTEGER) STRICT; CREATE INDEX a_x ON a (x); CREATE INDEX b_x ON b (x)",
+        ),
         upgrades: &[],
         companions: &[],
     };
@@ -237,7 +240,7 @@ mod tests {
             ],
             ..SECOND
         };
-        schema::upgrade(&path, &REAL, 1).unwrap();
+        upgrade(&path, &REAL, 1).unwrap();
         let made = super::changes(&old, &objects(&connection).unwrap());
         let names = |changes: &[SchemaChange]| -> Vec<(String, bool)> {
             changes.iter().map(|change| (change.name.clone(), change.effect == Effect::Removed)).collect()

@@ -1,15 +1,14 @@
 //! The schema of this program.
 //!
-//! To change the schema, change `schema.sql`, add one to the version, and append the steps that upgrade a file from the
-//! previous version.
+//! To change the schema, change `schema.sql` and `postgres.sql`, add one to the version, and append the steps that
+//! upgrade a database from the previous version.
 
 use super::erasure::list;
-use crate::db::sqlite::file::Companion;
-use crate::db::sqlite::schema::Schema;
+use crate::db::upgrade::{Companion, EngineSql, Schema};
 
 pub(crate) const CURRENT: Schema = Schema {
     version: 1,
-    sql: include_str!("../../../schema.sql"),
+    sql: EngineSql { sqlite: include_str!("../../../schema.sql"), postgres: include_str!("postgres.sql") },
     upgrades: &[],
     companions: &[Companion { suffix: ".erased", read: list::complete_lines }],
 };

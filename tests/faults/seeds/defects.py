@@ -119,8 +119,8 @@ DEFECTS = [
         "src/db/clock.rs", "        let is_due = is_last ||",
         f'        let is_due = is_last || {on("busy-heartbeat")} ||')),
     defect("upgrade-in-pieces", "upgrades", "the steps of an upgrade commit one by one", (
-        SCHEMA, "            Step::Sql(sql) => tx.execute_batch(sql)?,",
-        "            Step::Sql(sql) => {\n                tx.execute_batch(sql)?;\n"
+        SCHEMA, "            EngineStep::Sql(sql) => tx.execute_batch(sql)?,",
+        "            EngineStep::Sql(sql) => {\n                tx.execute_batch(sql)?;\n"
         f'                if {on("upgrade-in-pieces")} {{ tx.execute_batch("COMMIT; BEGIN IMMEDIATE")?; }}\n            }}'),
         rounds=60),
     defect("leak", "memory", "each request with a key leaks 64 KiB", (
@@ -132,9 +132,9 @@ DEFECTS = [
 NEXT_VERSION = [
     ("src/store/schema/mod.rs", "    version: 1,\n", "    version: 2,\n"),
     ("src/store/schema/mod.rs", "    upgrades: &[],\n",
-     "    upgrades: &[crate::db::sqlite::schema::Upgrade { name: \"notes\", steps: &[\n"
-     '        crate::db::sqlite::schema::Step::Sql("ALTER TABLE candidates ADD COLUMN faults_note TEXT"),\n'
-     '        crate::db::sqlite::schema::Step::Sql("UPDATE candidates SET faults_note = hex(randomblob(200))"),\n'
-     '        crate::db::sqlite::schema::Step::Sql("CREATE INDEX faults_notes ON candidates (faults_note)"),\n'
+     "    upgrades: &[crate::db::upgrade::Upgrade { name: \"notes\", steps: &[\n"
+     '        crate::db::upgrade::Step::Sql("ALTER TABLE candidates ADD COLUMN faults_note TEXT"),\n'
+     '        crate::db::upgrade::Step::Sql("UPDATE candidates SET faults_note = hex(randomblob(200))"),\n'
+     '        crate::db::upgrade::Step::Sql("CREATE INDEX faults_notes ON candidates (faults_note)"),\n'
      "    ] }],\n"),
 ]

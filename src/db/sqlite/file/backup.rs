@@ -6,6 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 
 use super::super::super::tx::Error;
+use super::super::super::upgrade::Companion;
 use super::super::connection::{self, Use};
 use super::super::gentle::{Interrupt, slow_down};
 use super::super::path::{beside, resolve};
@@ -18,15 +19,6 @@ const SYNC_EVERY: Duration = Duration::from_millis(10);
 
 /// The suffix of an incomplete copy's name.
 const PARTIAL: &str = ".partial";
-
-/// A file next to the database file that a backup also copies.
-pub(crate) struct Companion {
-    /// The suffix after the name of the database file.
-    pub(crate) suffix: &'static str,
-    /// A function that reads the companion of the database file at a path. It returns `None` if the companion does not
-    /// exist.
-    pub(crate) read: fn(&Path) -> std::io::Result<Option<Vec<u8>>>,
-}
 
 /// Copies the file, with the commits in its log, and its companions into new files of mode 0600. Writes the new files
 /// under other names (`TARGET.partial`) and renames them when they are complete and on the disk.

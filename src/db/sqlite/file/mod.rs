@@ -12,14 +12,15 @@ use std::path::Path;
 
 use rusqlite::MAIN_DB;
 
-pub(crate) use self::backup::{Companion, backup, backup_if};
+pub(crate) use self::backup::{backup, backup_if};
 pub use self::backup::{require_absent, write_manifest};
 pub use self::error::OpenError;
 use self::partial::{Busy, Existing, Partial};
 use super::super::connection::Connection;
+use super::super::upgrade::Schema;
 use super::connection;
 pub use super::path::{beside, parent, resolve};
-use super::schema::{self, Schema};
+use super::schema;
 
 /// How to handle a missing file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,132 @@
+//! A schema and its upgrades, for every engine. The texts belong to the layer above, and each engine runs its own. This
+//! module knows no engine's driver and no table.
+
+use std::path::Path;
+
+use super::tx::{Error, Tx};
+
+/// A database engine, as far as the text of a statement depends on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Sqlite,
+    #[cfg_attr(not(test), expect(dead_code, reason = "PostgreSQL cannot be opened yet"))]
+    Postgres,
+}
+
+/// The same statements in the text of each engine.
+#[derive(Clone, Copy)]
+pub(crate) struct EngineSql {
+    pub sqlite: &'static str,
+    pub postgres: &'static str,
+}
+
+impl EngineSql {
+    /// Returns statements that every engine runs unchanged.
+    #[cfg(test)]
+    pub(crate) const fn same(sql: &'static str) -> Self {
+        Self { sqlite: sql, postgres: sql }
+    }
+
+    pub(crate) const fn of(&self, engine: Engine) -> &'static str {
+        match engine {
+            Engine::Sqlite => self.sqlite,
+            Engine::Postgres => self.postgres,
+        }
+    }
+}
+
+/// A schema and the upgrades that lead to it. The version is the same on every engine.
+pub(crate) struct Schema {
+    pub version: i64,
+    /// The statements that create this version in an empty database.
+    pub sql: EngineSql,
+    /// All upgrades. The upgrade from version `n + 1` to version `n + 2` is at index `n`.
+    pub upgrades: &'static [Upgrade],
+    pub companions: &'static [Companion],
+}
+
+impl Schema {
+    /// Returns the upgrades of a database of an older version, in order.
+    ///
+    /// # Errors
+    /// [`Error::Defect`] if no program ever wrote this version.
+    pub(crate) fn upgrades_from(&self, found: i64) -> Result<&'static [Upgrade], Error> {
+        let never = || Error::Defect(format!("this program never wrote files of version {found}"));
+        let first = usize::try_from(found - 1).map_err(|_| never())?;
+        Ok(self.upgrades.get(first..).unwrap_or_default())
+    }
+}
+
+/// A file next to the database file that a backup of the file also copies. Only SQLite has one.
+pub(crate) struct Companion {
+    /// The suffix after the name of the database file.
+    pub(crate) suffix: &'static str,
+    /// A function that reads the companion of the database file at a path. It returns `None` if the companion does not
+    /// exist.
+    pub(crate) read: fn(&Path) -> std::io::Result<Option<Vec<u8>>>,
+}
+
+/// The upgrade from one version to the next. An engine runs all steps of all upgrades in one transaction.
+#[derive(Clone, Copy)]
+pub(crate) struct Upgrade {
+    /// The change in words for people, such as "closing dates of roles".
+    pub name: &'static str,
+    pub steps: &'static [Step],
+}
+
+/// A step of an upgrade. A step has a form for every engine, so that no upgrade exists for only one of them.
+#[derive(Clone, Copy)]
+#[cfg_attr(not(test), expect(dead_code, reason = "version 1 has no upgrade yet"))]
+pub(crate) enum Step {
+    /// SQL statements that every engine runs unchanged. They add no column, because the names of types differ.
+    Sql(&'static str),
+    /// SQL statements with a text for each engine. An empty text does nothing.
+    SqlOf(EngineSql),
+    /// Code, for values that SQL statements cannot compute. It must use only statements that every engine runs.
+    Code(fn(&Tx<'_>) -> Result<(), Error>),
+}
+
+/// A step as one engine runs it.
+pub(crate) enum EngineStep {
+    Sql(&'static str),
+    Code(fn(&Tx<'_>) -> Result<(), Error>),
+}
+
+impl Step {
+    pub(crate) fn of(self, engine: Engine) -> EngineStep {
+        match self {
+            Self::Sql(sql) => EngineStep::Sql(sql),
+            Self::SqlOf(sql) => EngineStep::Sql(sql.of(engine)),
+            Self::Code(run) => EngineStep::Code(run),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_engine_runs_its_own_text_of_a_step() {
+        let text = |step: Step, engine| match step.of(engine) {
+            EngineStep::Sql(sql) => sql,
+            EngineStep::Code(_) => "code",
+        };
+        let each = Step::SqlOf(EngineSql { sqlite: "a", postgres: "b" });
+        assert_eq!((text(each, Engine::Sqlite), text(each, Engine::Postgres)), ("a", "b"));
+        let same = Step::Sql("c");
+        assert_eq!((text(same, Engine::Sqlite), text(same, Engine::Postgres)), ("c", "c"));
+        assert_eq!(text(Step::Code(|_| Ok(())), Engine::Postgres), "code");
+    }
+
+    #[test]
+    fn the_upgrades_of_an_older_version_are_those_after_it() {
+        const NAMES: [Upgrade; 2] = [Upgrade { name: "to 2", steps: &[] }, Upgrade { name: "to 3", steps: &[] }];
+        let schema = Schema { version: 3, sql: EngineSql::same(""), upgrades: &NAMES, companions: &[] };
+        let names = |found| Some(schema.upgrades_from(found).ok()?.iter().map(|one| one.name).collect::<Vec<_>>());
+        assert_eq!(names(1), Some(vec!["to 2", "to 3"]));
+        assert_eq!(names(2), Some(vec!["to 3"]));
+        assert_eq!(names(3), Some(vec![]));
+        assert_eq!(names(0), None);
+    }
+}
