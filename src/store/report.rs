@@ -40,7 +40,7 @@ pub fn hires(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Resul
 
 pub(super) const HIRES: &str = "SELECT applied_at, hired_date
      FROM candidate_roles
-     WHERE +organization_id = $1 AND role_id = $2 AND status = 'Hired'";
+     WHERE coalesce(organization_id, '') = $1 AND role_id = $2 AND status = 'Hired'";
 
 /// Counts a role's applications that were not selected, for each `outcomeType` and for applications without one. If
 /// several steps of an application are rejected, its `outcomeType` is that of the earliest rejection, which ended the
@@ -62,6 +62,6 @@ pub(super) const ENDINGS: &str = "SELECT outcome_type, count(*)
          LIMIT 1
        ) AS outcome_type
        FROM candidate_roles a
-       WHERE +a.organization_id = $1 AND a.role_id = $2 AND a.status = 'Not Selected'
+       WHERE coalesce(a.organization_id, '') = $1 AND a.role_id = $2 AND a.status = 'Not Selected'
      ) e
      GROUP BY outcome_type";

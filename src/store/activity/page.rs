@@ -48,8 +48,9 @@ pub(in crate::store) const SELECT: &str =
      LEFT JOIN users u ON u.id = a.user_id";
 
 // An index on the organization and the action finds rare actions quickly among the many rows of an organization. A role
-// or a candidate has few rows, so SQLite checks the action of each of them. The `+` prevents SQLite from using an index
-// on the organization instead.
+// or a candidate has few rows, so the engine checks the action of each of them. The `coalesce` prevents the engine from
+// using an index on the organization instead. PostgreSQL infers the type of a parameter where it first occurs, so the
+// comparison with the column comes before the test for null.
 pub(in crate::store) const OF_ORGANIZATION: &str = "WHERE a.organization_id = $1 AND a.number < $2
      ORDER BY a.number DESC
      LIMIT $3";
@@ -58,11 +59,13 @@ pub(in crate::store) const OF_ORGANIZATION_BY_ACTION: &str =
      ORDER BY a.number DESC
      LIMIT $4";
 pub(in crate::store) const OF_ROLE: &str =
-    "WHERE +a.organization_id = $1 AND a.number < $2 AND a.role_id = $3 AND ($4 IS NULL OR a.action = $4)
+    "WHERE coalesce(a.organization_id, '') = $1 AND a.number < $2 AND a.role_id = $3
+       AND (a.action = $4 OR $4 IS NULL)
      ORDER BY a.number DESC
      LIMIT $5";
 pub(in crate::store) const OF_CANDIDATE: &str =
-    "WHERE +a.organization_id = $1 AND a.number < $2 AND a.candidate_id = $3 AND ($4 IS NULL OR a.action = $4)
+    "WHERE coalesce(a.organization_id, '') = $1 AND a.number < $2 AND a.candidate_id = $3
+       AND (a.action = $4 OR $4 IS NULL)
      ORDER BY a.number DESC
      LIMIT $5";
 
@@ -126,10 +129,10 @@ fn latest(
     application: &ApplicationId,
     others: &str,
 ) -> Result<Option<Activity>, Error> {
-    // The `+` makes SQLite use the index on the candidate, who has few rows.
+    // The `coalesce` makes the engine use the index on the candidate, who has few rows.
     let sql = format!(
         "{SELECT}
-         WHERE +a.organization_id = $1 AND a.candidate_id = $2 AND a.candidate_role_id = $3
+         WHERE coalesce(a.organization_id, '') = $1 AND a.candidate_id = $2 AND a.candidate_role_id = $3
            AND (a.action LIKE 'candidate\\_step.%' ESCAPE '\\' OR {others})
          ORDER BY a.number DESC
          LIMIT 1"

@@ -73,10 +73,10 @@ fn number_of(tx: &Tx<'_>, organization: &OrganizationId, id: &str) -> Result<Opt
     number(tx, &Subject::of_organization(organization.clone()), &id)
 }
 
-// The `+` prevents SQLite from using an index on the organization.
+// The `coalesce` prevents the engine from using an index on the organization.
 pub(in crate::store) const NEWEST: &str = "SELECT a.number, a.id
      FROM activities a
-     WHERE +a.organization_id = $1 AND a.role_id = $2
+     WHERE coalesce(a.organization_id, '') = $1 AND a.role_id = $2
      ORDER BY a.number DESC
      LIMIT 1";
 pub(in crate::store) const SINCE: &str =
@@ -85,7 +85,7 @@ pub(in crate::store) const SINCE: &str =
      FROM activities a
      LEFT JOIN users u ON u.id = a.user_id
      LEFT JOIN candidates c ON c.id = a.candidate_id AND c.erased_at IS NULL
-     WHERE +a.organization_id = $1 AND a.role_id = $2 AND a.number > $3
+     WHERE coalesce(a.organization_id, '') = $1 AND a.role_id = $2 AND a.number > $3
      ORDER BY a.number
      LIMIT $4";
 

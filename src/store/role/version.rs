@@ -20,10 +20,10 @@ pub fn version(tx: &Tx<'_>, organization: &OrganizationId, role: &RoleId) -> Res
     Ok(newest.unwrap_or_else(|| role.to_string()))
 }
 
-// The `+` prevents SQLite from using an index on the organization.
+// The `coalesce` prevents the engine from using an index on the organization.
 pub(in crate::store) const NEWEST: &str = "SELECT a.id
      FROM activities a
-     WHERE +a.organization_id = $1 AND a.role_id = $2 AND a.candidate_id IS NULL
+     WHERE coalesce(a.organization_id, '') = $1 AND a.role_id = $2 AND a.candidate_id IS NULL
      ORDER BY a.number DESC
      LIMIT 1";
 
@@ -96,7 +96,7 @@ fn later_changes(
 pub(in crate::store) const LATER: &str = "SELECT a.id, a.action, a.at, u.id, u.name, a.detail
      FROM activities a
      LEFT JOIN users u ON u.id = a.user_id
-     WHERE +a.organization_id = $1 AND a.role_id = $2 AND a.candidate_id IS NULL AND a.number > $3
+     WHERE coalesce(a.organization_id, '') = $1 AND a.role_id = $2 AND a.candidate_id IS NULL AND a.number > $3
      ORDER BY a.number DESC
      LIMIT $4";
 
