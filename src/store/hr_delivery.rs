@@ -100,13 +100,13 @@ fn attempt(columns: &mut Columns<'_>) -> Result<Option<HrAttempt>, Error> {
 /// Returns a page of deliveries with numbers below `before`, newest first.
 pub fn page(tx: &Tx<'_>, filter: &DeliveryFilter, before: i64, rows_max: usize) -> Result<Vec<HrDelivery>, Error> {
     // The subquery selects and sorts only the numbers, not whole rows. SQLite can use the partial index for a state
-    // only if the state is a literal. A `+` before a column prevents SQLite from using an index on this column where
-    // another index is better.
-    let (state, number, plus) = match filter.state {
-        None => ("", "number", ""),
-        Some(DeliveryState::Pending) => ("AND state = 'pending'", "+number", ""),
-        Some(DeliveryState::Delivered) => ("AND state = 'delivered' AND attempts > 0", "number", ""),
-        Some(DeliveryState::Failed) => ("AND state = 'failed'", "number", "+"),
+    // only if the state is a literal. An expression instead of a column prevents the engine from using an index on this
+    // column where another index is better.
+    let (state, number, of) = match filter.state {
+        None => ("", "number", "organization_id"),
+        Some(DeliveryState::Pending) => ("AND state = 'pending'", "+number", "organization_id"),
+        Some(DeliveryState::Delivered) => ("AND state = 'delivered' AND attempts > 0", "number", "organization_id"),
+        Some(DeliveryState::Failed) => ("AND state = 'failed'", "number", "coalesce(organization_id, '')"),
     };
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
     let Some(organization) = &filter.organization_id else {
@@ -125,7 +125,7 @@ pub fn page(tx: &Tx<'_>, filter: &DeliveryFilter, before: i64, rows_max: usize) 
     let numbers = if filter.state.is_some() {
         format!(
             "SELECT number FROM hr_deliveries
-             WHERE {number} < $1 AND {plus}organization_id = $2 {state}
+             WHERE {number} < $1 AND {of} = $2 {state}
              ORDER BY {number} DESC
              LIMIT $3"
         )
@@ -135,7 +135,7 @@ pub fn page(tx: &Tx<'_>, filter: &DeliveryFilter, before: i64, rows_max: usize) 
            WHERE number < $1 AND organization_id = $2 AND attempts > 0
            ORDER BY number DESC
            LIMIT $3
-         )
+         ) AS attempted
          UNION ALL
          SELECT number FROM hr_deliveries
          WHERE +number < $1 AND organization_id = $2 AND state = 'pending' AND attempts = 0
