@@ -135,8 +135,8 @@ fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
            FROM roles
          ) AS r
          LEFT JOIN candidate_roles a ON a.role_id = r.id AND a.status = 'Hired'
-         GROUP BY r.id, r.hired
-         HAVING r.hired <> counted
+         GROUP BY r.id, r.hired, r.staged
+         HAVING r.hired <> count(a.id) + r.staged
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     tx.all(&sql, [], |row| {
@@ -178,7 +178,7 @@ fn applications(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let steps = format!(
         "SELECT a.id
          FROM candidate_roles a
-         WHERE a.at_role_step_id IS NOT (
+         WHERE a.at_role_step_id IS DISTINCT FROM (
            SELECT s.role_step_id
            FROM candidate_role_steps s
            WHERE s.candidate_role_id = a.id AND a.status = 'In Progress' AND s.status IN ('in_progress', 'pending')
@@ -211,7 +211,7 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
          FROM api_key_usage u
          LEFT JOIN api_key_usage p ON p.at = u.previous_at AND p.key_number = u.key_number AND p.number = u.number - 1
          WHERE (p.at IS NULL AND u.number > 1
-             AND coalesce(u.previous_at > (SELECT pruned_to FROM api_key_usage_marking), 1))
+             AND coalesce(u.previous_at > (SELECT pruned_to FROM api_key_usage_marking), TRUE))
            OR (u.previous_at IS NOT NULL AND u.number = 1)",
         |rows| format!("rows that do not refer to the previous row of their key: {rows}"),
     )?;
@@ -276,7 +276,7 @@ fn deliveries(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
            ) AS waits
            FROM hr_deliveries d
            WHERE d.state = 'pending'
-         )
+         ) AS pending
          WHERE is_unscheduled <> waits
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );

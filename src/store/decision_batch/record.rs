@@ -143,8 +143,8 @@ pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Res
              FROM decision_batch_items i
              JOIN activities v ON v.number = i.activity_number
              WHERE i.batch_number = b.number
-               AND (v.organization_id IS NOT b.organization_id OR v.role_id IS NOT b.role_id
-                 OR v.user_id IS NOT b.user_id OR v.candidate_role_id IS NULL
+               AND (v.organization_id IS DISTINCT FROM b.organization_id OR v.role_id IS DISTINCT FROM b.role_id
+                 OR v.user_id IS DISTINCT FROM b.user_id OR v.candidate_role_id IS NULL
                  OR (v.candidate_role_step_id IS NULL AND b.action <> 'later')
                  OR v.action <> CASE b.action
                    WHEN 'reject' THEN 'candidate_step.rejected'
