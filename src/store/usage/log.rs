@@ -75,9 +75,10 @@ impl KnownTail {
     /// Reads the few rows that are not indexed yet, and the time of the newest row, which may have been pruned. New
     /// rows must be later than pruned rows, too.
     fn read(tx: &Tx<'_>) -> Result<Self, Error> {
-        let sql = "SELECT max(coalesce((SELECT max(at) FROM api_key_usage), pruned_to), pruned_to)
-                   FROM api_key_usage_marking
-                   WHERE id = 1 AND (pruned_to > 0 OR EXISTS (SELECT 1 FROM api_key_usage))";
+        let sql = "SELECT CASE WHEN u.newest_at > m.pruned_to THEN u.newest_at ELSE m.pruned_to END
+                   FROM api_key_usage_marking m
+                   CROSS JOIN (SELECT max(at) AS newest_at FROM api_key_usage) AS u
+                   WHERE m.id = 1 AND (m.pruned_to > 0 OR u.newest_at IS NOT NULL)";
         let newest_at = tx.value(sql, [])?.map(Timestamp::from_micros);
         let newest = newest_unindexed(tx)?.into_iter().map(|(key_number, newest)| (key_number, Some(newest)));
         Ok(Self { newest_at, newest_of_key: newest.collect() })

@@ -90,8 +90,8 @@ pub(super) fn delete(tx: &Tx<'_>, rows: &[(i64, i64)]) -> Result<(), Error> {
     tx.run_each(sql, rows.iter(), |row| Ok(*row))?;
     tx.run("DELETE FROM api_key_usage WHERE at <= $1", [last])?;
     let sql = "UPDATE api_key_usage_marking
-               SET pruned_to = max(pruned_to, $1)
-               WHERE id = 1";
+               SET pruned_to = $1
+               WHERE id = 1 AND pruned_to < $1";
     tx.run(sql, [last])?;
     Ok(())
 }
