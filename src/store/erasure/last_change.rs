@@ -17,14 +17,21 @@ pub(super) fn line(tx: &Tx<'_>, erasure: ListedErasure, id: &CandidateId) -> Res
 }
 
 pub(super) fn load(tx: &Tx<'_>, id: &CandidateId) -> Result<LastChange, Error> {
-    let sql = "SELECT max(c.updated_at,
-                 coalesce((SELECT max(a.updated_at) FROM candidate_roles a WHERE a.candidate_id = c.id), c.updated_at),
-                 coalesce((SELECT max(at) FROM activities WHERE candidate_id = c.id), c.updated_at),
-                 coalesce((SELECT max(s.created_at) FROM candidate_roles a JOIN signups s ON s.later_of = a.id
-                   WHERE a.candidate_id = c.id), c.updated_at)),
-                 coalesce((SELECT max(number) FROM activities WHERE candidate_id = c.id), 0)
-               FROM candidates c
-               WHERE c.id = $1";
+    let sql = "SELECT (
+                 SELECT max(at)
+                 FROM (
+                   SELECT updated_at AS at FROM candidates WHERE id = $1
+                   UNION ALL
+                   SELECT max(updated_at) FROM candidate_roles WHERE candidate_id = $1
+                   UNION ALL
+                   SELECT max(at) FROM activities WHERE candidate_id = $1
+                   UNION ALL
+                   SELECT max(s.created_at) FROM candidate_roles a JOIN signups s ON s.later_of = a.id
+                   WHERE a.candidate_id = $1
+                 ) AS changes
+               ), coalesce((SELECT max(number) FROM activities WHERE candidate_id = $1), 0)
+               FROM candidates
+               WHERE id = $1";
     let change = tx.one(sql, [id.as_str()], |row| {
         let mut columns = Columns::of(row);
         Ok(LastChange { at: columns.time()?, activity: columns.read()? })
