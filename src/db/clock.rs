@@ -140,7 +140,7 @@ pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
     let sql = "INSERT INTO believed_clock (id, believed_at, confirmations)
                VALUES (1, $1, 1)
                ON CONFLICT (id) DO UPDATE
-               SET believed_at = excluded.believed_at, confirmations = confirmations + 1";
+               SET believed_at = excluded.believed_at, confirmations = believed_clock.confirmations + 1";
     tx.run(sql, [tx.now.micros()])?;
     Ok(())
 }

@@ -233,7 +233,8 @@ pub(super) fn add_erased(
     let sql = "INSERT INTO retention_days (organization_id, day, erased)
                VALUES ($1, $2, $3)
                ON CONFLICT (organization_id) DO UPDATE
-               SET erased = CASE WHEN day = excluded.day THEN erased + excluded.erased ELSE excluded.erased END,
+               SET erased = excluded.erased
+                   + CASE WHEN retention_days.day = excluded.day THEN retention_days.erased ELSE 0 END,
                  day = excluded.day";
     tx.run(sql, (organization.as_str(), today.micros(), erased))?;
     Ok(())
