@@ -29,10 +29,11 @@ pub fn issue(
 }
 
 fn replace_link(tx: &Tx<'_>, application: &ApplicationId, digest: &[u8; 32], locale: &str) -> Result<(), Error> {
-    let sql = "INSERT OR IGNORE INTO spent_links (digest, spent_at)
+    let sql = "INSERT INTO spent_links (digest, spent_at)
                SELECT digest, $1
                FROM status_pages
-               WHERE candidate_role_id = $2";
+               WHERE candidate_role_id = $2
+               ON CONFLICT DO NOTHING";
     tx.run(sql, (tx.now.micros(), application.as_str()))?;
     let sql = "INSERT INTO status_pages (digest, candidate_role_id, is_trusted, locale, issued_at)
                VALUES ($1, $2, 1, $3, $4)

@@ -140,10 +140,11 @@ pub fn hand_over(tx: &Tx<'_>, signup: &SignupId, application: &ApplicationId, is
 /// the link cannot create another page.
 pub fn remove(tx: &Tx<'_>, subject: &PageSubject) -> Result<(), Error> {
     let (application, signup) = subject.columns();
-    let sql = "INSERT OR IGNORE INTO spent_links (digest, spent_at)
+    let sql = "INSERT INTO spent_links (digest, spent_at)
                SELECT digest, $1
                FROM status_pages
-               WHERE candidate_role_id = $2 OR signup_id = $3";
+               WHERE candidate_role_id = $2 OR signup_id = $3
+               ON CONFLICT DO NOTHING";
     tx.run(sql, (tx.now.micros(), application, signup))?;
     let sql = "DELETE FROM status_pages
                WHERE candidate_role_id = $1 OR signup_id = $2";
