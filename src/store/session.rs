@@ -57,7 +57,7 @@ pub(crate) fn any_has_ended(tx: &Tx<'_>) -> Result<bool, Error> {
 /// session cannot become valid again if the clock steps back.
 pub fn delete_ended(tx: &Tx<'_>, digest: Option<&[u8; 32]>) -> Result<(), Error> {
     let sql = "DELETE FROM sessions
-               WHERE (created_at <= $1 OR last_seen_at <= $2) AND ($3 IS NULL OR digest = $3)";
+               WHERE (created_at <= $1 OR last_seen_at <= $2) AND (digest = $3 OR $3 IS NULL)";
     let bounds = EndedBounds::at(tx.now);
     let (created_at, last_seen_at) = (bounds.created_at.micros(), bounds.last_seen_at.micros());
     tx.run(sql, (created_at, last_seen_at, digest.map(<[u8; 32]>::as_slice)))?;

@@ -122,7 +122,7 @@ pub(crate) fn any_has_unrecorded_expiry(tx: &Tx<'_>) -> Result<bool, Error> {
 pub fn record_expiry(tx: &Tx<'_>, digest: Option<&[u8; 32]>) -> Result<(), Error> {
     let sql = "UPDATE api_keys
                SET ended_at = $1
-               WHERE ended_at IS NULL AND expires_at <= $1 AND ($2 IS NULL OR digest = $2)";
+               WHERE ended_at IS NULL AND expires_at <= $1 AND (digest = $2 OR $2 IS NULL)";
     tx.run(sql, (tx.now.micros(), digest.map(<[u8; 32]>::as_slice)))?;
     Ok(())
 }
