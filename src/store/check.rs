@@ -231,7 +231,7 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     )?;
     count(
         "SELECT abs((SELECT count(*) FROM api_key_usage) - (
-           SELECT coalesce(sum(newest - oldest + 1), 0)
+           SELECT CAST(coalesce(sum(newest - oldest + 1), 0) AS bigint)
            FROM (
              SELECT key_number, max(number) AS newest
              FROM (

@@ -81,7 +81,7 @@ pub(super) fn read_attachment(columns: &mut Columns<'_>) -> Result<Option<Attach
 /// [`Error::Unavailable`] if the staged attachments have reached their limit.
 pub fn begin(tx: &Tx<'_>, id: &AttachmentId, token: &AttachmentToken, file_name: &str) -> Result<(), Error> {
     // Detached attachments only wait for the sweep and are not counted.
-    let sql = "SELECT count(*), coalesce(sum(coalesce(bytes, $1)), 0)
+    let sql = "SELECT count(*), CAST(coalesce(sum(coalesce(bytes, $1)), 0) AS bigint)
                FROM documents
                WHERE signup_id IS NULL AND candidate_role_id IS NULL AND created_at > $2";
     let largest = ATTACHMENT_BYTES_MAX as i64;

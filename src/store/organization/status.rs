@@ -56,7 +56,7 @@ pub fn recount(tx: &Tx<'_>, organization: &OrganizationId) -> Result<StatusCount
     let sql = "SELECT
                  (SELECT count(*) FROM roles
                   WHERE organization_id = $1 AND status = 'open'),
-                 (SELECT coalesce(sum(positions - hired), 0) FROM roles
+                 (SELECT CAST(coalesce(sum(positions - hired), 0) AS bigint) FROM roles
                   WHERE organization_id = $1 AND status = 'open'),
                  (SELECT count(*) FROM candidate_roles
                   WHERE organization_id = $1 AND status = 'In Progress'),

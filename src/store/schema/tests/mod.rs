@@ -1,8 +1,8 @@
 //! Tests that the two texts of the schema create the same tables.
 //!
 //! The texts are compared, and not the catalogs of two databases: SQLite keeps a constraint only as text, PostgreSQL
-//! prints constraints in a form of its own, and this comparison needs no PostgreSQL. A test that loads the text into
-//! PostgreSQL shows that PostgreSQL accepts it.
+//! prints constraints in a form of its own, and this comparison needs no PostgreSQL. It does not show that PostgreSQL
+//! accepts its text, nor that the bodies of its functions do what the triggers of SQLite do.
 
 mod text;
 
@@ -145,7 +145,7 @@ fn names<'a, T>(one: &'a BTreeMap<String, T>, other: &'a BTreeMap<String, T>) ->
 }
 
 /// Returns the event and condition of each trigger that both engines have. In PostgreSQL, the condition can be in the
-/// function instead, which then raises an error. Tests of the service compare what triggers do.
+/// function instead, which then raises an error.
 fn conditions_of(schema: &SchemaText) -> BTreeMap<String, (String, String)> {
     let triggers = schema.triggers.iter().filter(|(name, _)| !ADDED_TRIGGERS.contains(&name.as_str()));
     triggers.map(|(name, trigger)| (name.clone(), (trigger.event.clone(), condition(schema, trigger)))).collect()
