@@ -1,7 +1,7 @@
 //! The database layer: one writing connection, transactions, background jobs, and the engine that stores the rows. The
-//! files of this folder do not depend on an engine; everything that is particular to SQLite is in `sqlite`. This layer
-//! depends on three tables of the schema (`believed_clock`, `readiness` and `service_marks`), but not on any record of
-//! the service.
+//! files of this folder do not depend on an engine; everything that is particular to SQLite is in `sqlite`, and
+//! everything that is particular to PostgreSQL is in `postgres`. This layer depends on three tables of the schema
+//! (`believed_clock`, `readiness` and `service_marks`), but not on any record of the service.
 
 pub mod clock;
 pub(crate) mod connection;
@@ -13,6 +13,9 @@ pub(crate) mod job;
 pub(crate) mod job_reader;
 mod params;
 mod pending;
+#[cfg(feature = "postgres")]
+#[allow(dead_code, unused_imports, reason = "the store does not use this engine yet")]
+pub(crate) mod postgres;
 pub(crate) mod row;
 pub(crate) mod scheduler;
 pub(crate) mod service_log;

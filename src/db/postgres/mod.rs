@@ -1,0 +1,22 @@
+//! The PostgreSQL engine. It knows PostgreSQL, but no record of the service.
+//!
+//! The driver is `tokio-postgres`. Each connection has a runtime of its own on the thread that uses the connection
+//! ([`session`]), so that callers block, as they do with SQLite, and no statement wakes a second thread.
+//!
+//! A thread of another runtime must not call this module, because a runtime cannot wait inside a runtime.
+
+mod connection;
+pub(super) mod driver;
+mod error;
+mod lock;
+mod open_error;
+mod session;
+mod settings;
+mod statement;
+mod target;
+mod tls;
+mod value;
+
+pub(crate) use connection::Connection;
+pub(crate) use open_error::OpenError;
+pub(crate) use target::Target;

@@ -1,0 +1,247 @@
+//! A session with the server: the driver's client, and a runtime that the calling thread runs while it waits. Every wait
+//! has a deadline. This is the only file that runs futures.
+//!
+//! Without tasks of its own, a runtime for each connection costs two file descriptors. A shared runtime on a thread of
+//! its own would cost two context switches for each statement.
+
+use std::cell::{Cell, RefCell};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use tokio::runtime::{Builder, Runtime};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, SimpleQueryMessage, Socket, Statement};
+
+use super::error::Failure;
+use super::target::TargetHost;
+use super::tls::Connector;
+
+/// The time for the TCP connection, TLS and the authentication together. The driver limits only the first.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The parameters of a statement.
+pub(super) type Params<'a> = [&'a (dyn ToSql + Sync)];
+
+/// The messages that the server sends without being asked.
+#[derive(Default)]
+struct Messages {
+    /// Whether a warning has arrived since the last call of [`Session::take_warning`].
+    has_warning: AtomicBool,
+}
+
+/// A session. After a wait has reached its deadline, the session is broken, because the server may still be working.
+pub(super) struct Session {
+    /// `None` only while this value is dropped.
+    runtime: Option<Runtime>,
+    client: Client,
+    messages: Arc<Messages>,
+    notifications: RefCell<UnboundedReceiver<String>>,
+    is_broken: Cell<bool>,
+}
+
+impl Session {
+    /// Opens a session with one host.
+    pub(super) fn open(host: &TargetHost) -> Result<Self, Failure> {
+        let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(Failure::Runtime)?;
+        let messages = Arc::new(Messages::default());
+        let (sender, receiver) = unbounded_channel();
+        let client = match &host.tls {
+            None => {
+                let (client, connection) = wait(&runtime, OPEN_TIMEOUT, host.config.connect(NoTls))?;
+                drop(runtime.spawn(Drive { connection, messages: Arc::clone(&messages), sender }));
+                client
+            }
+            Some(tls) => {
+                let connecting = host.config.connect(Connector(Arc::clone(tls)));
+                let (client, connection) = wait(&runtime, OPEN_TIMEOUT, connecting)?;
+                drop(runtime.spawn(Drive { connection, messages: Arc::clone(&messages), sender }));
+                client
+            }
+        };
+        let notifications = RefCell::new(receiver);
+        Ok(Self { runtime: Some(runtime), client, messages, notifications, is_broken: Cell::new(false) })
+    }
+
+    /// Returns whether the session has ended, or must not be used again.
+    pub(super) fn is_broken(&self) -> bool {
+        self.is_broken.get() || self.client.is_closed()
+    }
+
+    /// Returns whether the server has sent a warning since the last call.
+    pub(super) fn take_warning(&self) -> bool {
+        self.messages.has_warning.swap(false, Ordering::Relaxed)
+    }
+
+    /// Runs statements without parameters in one round trip.
+    pub(super) fn simple(&self, sql: &str, deadline: Duration) -> Result<Vec<SimpleQueryMessage>, Failure> {
+        self.wait(deadline, self.client.simple_query(sql))
+    }
+
+    pub(super) fn prepare(&self, sql: &str, deadline: Duration) -> Result<Statement, Failure> {
+        self.wait(deadline, self.client.prepare(sql))
+    }
+
+    pub(super) fn query(
+        &self,
+        statement: &Statement,
+        params: &Params<'_>,
+        deadline: Duration,
+    ) -> Result<Vec<Row>, Failure> {
+        self.wait(deadline, self.client.query(statement, params))
+    }
+
+    pub(super) fn execute(
+        &self,
+        statement: &Statement,
+        params: &Params<'_>,
+        deadline: Duration,
+    ) -> Result<u64, Failure> {
+        self.wait(deadline, self.client.execute(statement, params))
+    }
+
+    /// Runs a statement for each list of parameters. All of them are sent before the first answer arrives, so that they
+    /// take one round trip. Returns the first failure.
+    pub(super) fn execute_all(
+        &self,
+        statement: &Statement,
+        lists: &[Vec<&(dyn ToSql + Sync)>],
+        deadline: Duration,
+    ) -> Result<u64, Failure> {
+        let running = lists.iter().map(|params| Running::Yes(Box::pin(self.client.execute(statement, params))));
+        let outcomes = self.wait_for(deadline, All(running.collect()))?;
+        let mut affected = 0;
+        for outcome in outcomes {
+            affected += outcome.map_err(|error| self.note(Failure::Driver(error)))?;
+        }
+        Ok(affected)
+    }
+
+    /// Waits for a notification. Returns its channel, or `None` if none arrives in this time.
+    pub(super) fn notification(&self, time: Duration) -> Result<Option<String>, Failure> {
+        let mut notifications = self.notifications.borrow_mut();
+        match block(self.runtime(), time, notifications.recv()) {
+            Some(Some(channel)) => Ok(Some(channel)),
+            Some(None) => Err(self.note(Failure::Closed)),
+            None => Ok(None),
+        }
+    }
+
+    fn wait<T>(
+        &self,
+        deadline: Duration,
+        future: impl Future<Output = Result<T, tokio_postgres::Error>>,
+    ) -> Result<T, Failure> {
+        self.wait_for(deadline, future)?.map_err(|error| self.note(Failure::Driver(error)))
+    }
+
+    fn wait_for<T>(&self, deadline: Duration, future: impl Future<Output = T>) -> Result<T, Failure> {
+        if self.is_broken.get() {
+            return Err(Failure::Closed);
+        }
+        block(self.runtime(), deadline, future).ok_or_else(|| self.note(Failure::TimedOut(deadline)))
+    }
+
+    /// Marks the session as broken after a failure that ends it.
+    fn note(&self, failure: Failure) -> Failure {
+        if failure.ends_session() {
+            self.is_broken.set(true);
+        }
+        failure
+    }
+
+    fn runtime(&self) -> &Runtime {
+        self.runtime.as_ref().expect("only `drop` takes the runtime")
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        // Dropping a runtime waits for its threads, which a thread of another runtime must not do. This one has none.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn wait<T>(
+    runtime: &Runtime,
+    deadline: Duration,
+    future: impl Future<Output = Result<T, tokio_postgres::Error>>,
+) -> Result<T, Failure> {
+    match block(runtime, deadline, future) {
+        Some(outcome) => outcome.map_err(Failure::Driver),
+        None => Err(Failure::TimedOut(deadline)),
+    }
+}
+
+/// Runs the runtime until the future is ready. Returns `None` at the deadline.
+fn block<T>(runtime: &Runtime, deadline: Duration, future: impl Future<Output = T>) -> Option<T> {
+    // The timer belongs to the runtime, so it is made inside.
+    let timer = {
+        let _entered = runtime.enter();
+        tokio::time::timeout(deadline, future)
+    };
+    runtime.block_on(timer).ok()
+}
+
+/// The driver's side of a session: it writes requests, reads answers, and receives messages.
+struct Drive<T> {
+    connection: Connection<Socket, T>,
+    messages: Arc<Messages>,
+    sender: UnboundedSender<String>,
+}
+
+impl<T: tokio_postgres::tls::TlsStream + Unpin> Future for Drive<T> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        loop {
+            match std::task::ready!(self.connection.poll_message(cx)) {
+                Some(Ok(AsyncMessage::Notice(notice))) if notice.code().code().starts_with("01") => {
+                    self.messages.has_warning.store(true, Ordering::Relaxed);
+                }
+                Some(Ok(AsyncMessage::Notification(notification))) => {
+                    let _ = self.sender.send(notification.channel().to_owned());
+                }
+                Some(Ok(_)) => {}
+                // The client reports the failure to its caller.
+                Some(Err(_)) | None => return Poll::Ready(()),
+            }
+        }
+    }
+}
+
+enum Running<'a, T> {
+    Yes(Pin<Box<dyn Future<Output = T> + 'a>>),
+    No(Option<T>),
+}
+
+/// Several futures at once. Returns their results in order.
+struct All<'a, T>(Vec<Running<'a, T>>);
+
+impl<T: Unpin> Future for All<'_, T> {
+    type Output = Vec<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Vec<T>> {
+        let mut is_ready = true;
+        for one in &mut self.0 {
+            let Running::Yes(future) = one else { continue };
+            match future.as_mut().poll(cx) {
+                Poll::Ready(value) => *one = Running::No(Some(value)),
+                Poll::Pending => is_ready = false,
+            }
+        }
+        if !is_ready {
+            return Poll::Pending;
+        }
+        let value = |one: &mut Running<'_, T>| match one {
+            Running::Yes(_) => None,
+            Running::No(value) => value.take(),
+        };
+        Poll::Ready(self.0.iter_mut().filter_map(value).collect())
+    }
+}

@@ -1,0 +1,163 @@
+//! The settings of a session, and the checks of the server that each new session repeats: after a failover, it may be
+//! another server.
+
+use std::time::Duration;
+
+use super::connection::Connection;
+use super::open_error::{OpenError, of_connect};
+use super::session::Session;
+use super::target::Target;
+use crate::db::error::Error;
+
+/// The oldest version that the service accepts, as `server_version_num` gives it. The tests run on it.
+const VERSION_MIN: u32 = 150_000;
+
+/// The maximum time for a statement of a request or a job. Statements of the service take milliseconds; reports and
+/// exports read in pages.
+const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The maximum time for which a statement waits for a lock, as for a SQLite file.
+const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The time after which the server ends a transaction of a client that says nothing. The lock of a writer that has lost
+/// its network is free after this time, at the latest.
+const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time beyond [`STATEMENT_TIMEOUT`] after which the service stops waiting for an answer.
+const ANSWER_MARGIN: Duration = Duration::from_secs(5);
+
+/// The use of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Use {
+    Write,
+    Read,
+    /// For one lock that is held as long as the connection lasts, or for notifications.
+    Idle,
+}
+
+/// Opens a connection to the first host that accepts writes.
+///
+/// # Errors
+/// If no host does, the error of the last host. A host that refuses for good, for example because of a wrong password,
+/// is reported instead of one that does not answer.
+pub(super) fn open(target: &Target, for_use: Use) -> Result<Connection, OpenError> {
+    let mut reported: Option<OpenError> = None;
+    for host in target.hosts() {
+        let opened = Session::open(host).map_err(|failure| of_connect(&target.to_string(), &failure));
+        match opened.and_then(|session| set_up(target, session, for_use)) {
+            Ok(connection) => return Ok(connection),
+            Err(error) => {
+                let keeps = reported.as_ref().is_some_and(|known| !known.may_pass());
+                if !keeps {
+                    reported = Some(error);
+                }
+            }
+        }
+    }
+    Err(reported.unwrap_or_else(|| OpenError::Url("it has no host".to_owned())))
+}
+
+/// Opens a connection while the service runs. The errors are those of a statement.
+pub(super) fn reopen(target: &Target, for_use: Use) -> Result<Connection, Error> {
+    open(target, for_use).map_err(|error| Error::Unavailable(error.to_string()))
+}
+
+fn set_up(target: &Target, session: Session, for_use: Use) -> Result<Connection, OpenError> {
+    let connection = Connection::new(session, STATEMENT_TIMEOUT + ANSWER_MARGIN);
+    let failed = |error: Error| OpenError::Failed { server: target.to_string(), why: error.to_string() };
+    let found = connection.texts(FACTS).map_err(failed)?;
+    let facts = Facts::of(&found).ok_or_else(|| failed(Error::Defect("it is not PostgreSQL".to_owned())))?;
+    facts.check(target)?;
+    connection.batch(&settings(&facts.schema, for_use)).map_err(failed)?;
+    Ok(connection)
+}
+
+/// Reads one row for each fact. `server_version_num` is the first, because the others may need the version.
+const FACTS: &str = "SHOW server_version_num;
+                     SELECT current_schema();
+                     SHOW synchronous_commit;
+                     SELECT current_setting('synchronous_standby_names', true);
+                     SHOW fsync;
+                     SHOW server_encoding";
+
+/// The server as a new session finds it.
+struct Facts {
+    version: u32,
+    schema: String,
+    synchronous_commit: String,
+    has_synchronous_standbys: bool,
+    fsync: String,
+    encoding: String,
+}
+
+impl Facts {
+    fn of(texts: &[Option<String>]) -> Option<Self> {
+        let [version, schema, synchronous_commit, standbys, fsync, encoding] = texts else { return None };
+        Some(Self {
+            version: version.as_deref()?.parse().ok()?,
+            schema: schema.clone().unwrap_or_default(),
+            synchronous_commit: synchronous_commit.clone()?,
+            has_synchronous_standbys: standbys.as_deref().is_some_and(|names| !names.is_empty()),
+            fsync: fsync.clone()?,
+            encoding: encoding.clone()?,
+        })
+    }
+
+    fn check(&self, target: &Target) -> Result<(), OpenError> {
+        let server = target.to_string();
+        if self.version < VERSION_MIN {
+            let found = self.version / 10_000;
+            return Err(OpenError::TooOld { server, found });
+        }
+        if self.encoding != "UTF8" {
+            return Err(OpenError::Encoding { server, found: self.encoding.clone() });
+        }
+        if self.schema.is_empty() {
+            return Err(OpenError::NoSchema(server));
+        }
+        // The service confirms an act after its commit is on the disk, and on the standby if there is one.
+        let is_safe = match self.synchronous_commit.as_str() {
+            "off" => false,
+            "local" => !self.has_synchronous_standbys,
+            _ => true,
+        };
+        if !is_safe {
+            let setting = format!("synchronous_commit = {}", self.synchronous_commit);
+            return Err(OpenError::NotDurable { server, setting });
+        }
+        if self.fsync != "on" {
+            return Err(OpenError::NotDurable { server, setting: format!("fsync = {}", self.fsync) });
+        }
+        Ok(())
+    }
+}
+
+/// Returns the statements that set a session up. `pg_temp` comes last in the path, so that a temporary table never hides
+/// a table of the service.
+fn settings(schema: &str, for_use: Use) -> String {
+    let schema = schema.replace('"', "\"\"");
+    let idle = match for_use {
+        Use::Read | Use::Write => IDLE_TIMEOUT.as_millis(),
+        Use::Idle => 0,
+    };
+    // A writer leaves this setting alone: some services for databases turn it on when the disk is nearly full.
+    let read_only = if for_use == Use::Read { "SET default_transaction_read_only = on;" } else { "" };
+    format!(
+        "SET client_encoding = 'UTF8';
+         SET search_path = \"{schema}\", pg_temp;
+         SET default_transaction_isolation = 'read committed';
+         {read_only}
+         SET default_transaction_deferrable = off;
+         SET statement_timeout = {};
+         SET lock_timeout = {};
+         SET idle_in_transaction_session_timeout = {idle};
+         SET tcp_keepalives_idle = 5;
+         SET tcp_keepalives_interval = 2;
+         SET tcp_keepalives_count = 3;
+         SET tcp_user_timeout = 11000;
+         SET standard_conforming_strings = on;
+         SET timezone = 'UTC'",
+        STATEMENT_TIMEOUT.as_millis(),
+        LOCK_TIMEOUT.as_millis(),
+    )
+}
