@@ -1,4 +1,6 @@
-//! The PostgreSQL engine. It knows PostgreSQL, but no record of the service.
+//! The PostgreSQL engine: connections, transactions, the outcome of a commit whose answer was lost, and the checks at
+//! the start. It knows PostgreSQL and two tables of its own (`engine_schema` and `engine_writers`), but no record of the
+//! service.
 //!
 //! The driver is `tokio-postgres`. Each connection has a runtime of its own on the thread that uses the connection
 //! ([`session`]), so that callers block, as they do with SQLite, and no statement wakes a second thread.
@@ -10,13 +12,16 @@ pub(super) mod driver;
 mod error;
 mod lock;
 mod open_error;
+mod registration;
 mod session;
 mod settings;
 mod statement;
 mod target;
 mod tls;
 mod value;
+mod writer;
 
 pub(crate) use connection::Connection;
 pub(crate) use open_error::OpenError;
 pub(crate) use target::Target;
+pub(crate) use writer::{Mode, Writer};

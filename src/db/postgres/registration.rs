@@ -1,0 +1,123 @@
+//! The registration of a writer: one row in `engine_writers`, by which a writer learns whether a commit whose answer was
+//! lost has happened.
+//!
+//! Each transaction of the writer sets the row to its number. After a lost connection, the writer registers again. The
+//! registration waits until the lost transaction has ended, because both change the same row, and then returns the
+//! number of the last commit. It also begins a new epoch, so that a transaction of an old connection that had not begun
+//! yet cannot write. The registration is itself a durable commit. Therefore everything that it returns is as durable,
+//! even if somebody canceled the lost commit's wait for the standby.
+//!
+//! `pg_xact_status` was the alternative. After a failover that lost the transaction, the new primary can give its id to
+//! another transaction and would report the commit of that one. A registration has a random id.
+
+use std::time::Duration;
+
+use super::connection::{CommitFailure, Connection};
+use crate::db::error::Error;
+
+/// The table. The service creates it with its schema.
+pub(super) const TABLE: &str = r#"CREATE TABLE engine_writers (
+  id TEXT COLLATE "C" NOT NULL PRIMARY KEY CHECK (id ~ '^[0-9a-f]{32}$'),
+  batch BIGINT NOT NULL,
+  epoch BIGINT NOT NULL,
+  seen_at TIMESTAMPTZ NOT NULL
+)"#;
+
+/// The time after which the row of a writer is deleted. A killed service leaves its row behind. A service that is paused
+/// for a longer time gets an unknown outcome.
+const FORGOTTEN_AFTER: &str = "30 days";
+
+/// The time for the commit of a registration. It waits for the standby, as every commit does.
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The bytes of a writer's id.
+pub(crate) const ID_BYTES: usize = 16;
+
+/// The identity of a writer, which no other process has.
+#[derive(Debug, Clone)]
+pub(super) struct WriterId(String);
+
+impl WriterId {
+    pub(super) fn new(random: [u8; ID_BYTES]) -> Self {
+        Self(random.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Returns the statement that sets the row to the number of a transaction. It affects no row if the registration is
+    /// not the newest.
+    pub(super) fn number(&self, batch: i64, epoch: i64) -> String {
+        let id = &self.0;
+        format!("UPDATE engine_writers SET batch = {batch}, seen_at = now() WHERE id = '{id}' AND epoch = {epoch}")
+    }
+
+    /// Registers the writer, and waits until its lost transaction has ended.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if the lost transaction does not end, or the registration cannot be committed.
+    pub(super) fn register(&self, connection: &Connection) -> Result<Registration, Error> {
+        connection.begin("BEGIN")?;
+        let sql = format!(
+            "INSERT INTO engine_writers AS known (id, batch, epoch, seen_at)
+             VALUES ('{}', 0, 0, now())
+             ON CONFLICT (id) DO UPDATE
+             SET epoch = known.epoch + 1, seen_at = now()
+             RETURNING batch || ' ' || epoch",
+            self.0
+        );
+        let found = connection.texts(&sql).inspect_err(|_| drop(connection.roll_back()))?;
+        let sql = format!("DELETE FROM engine_writers WHERE seen_at < now() - interval '{FORGOTTEN_AFTER}'");
+        connection.batch(&sql).inspect_err(|_| drop(connection.roll_back()))?;
+        connection.commit(COMMIT_TIMEOUT).map_err(|failure| match failure {
+            CommitFailure::RolledBack(error, _) => error,
+            CommitFailure::Unknown(why) => Error::Unavailable(why),
+        })?;
+        let registration = found.first().and_then(|text| Registration::parse(text.as_deref()?));
+        registration.ok_or_else(|| Error::Defect("a registration returned no number".to_owned()))
+    }
+
+    /// Removes the row, when the service stops.
+    pub(super) fn remove(&self, connection: &Connection) -> Result<(), Error> {
+        connection.batch(&format!("DELETE FROM engine_writers WHERE id = '{}'", self.0))
+    }
+}
+
+/// The result of a registration.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Registration {
+    /// The number of the writer's last commit.
+    pub(super) batch: i64,
+    pub(super) epoch: i64,
+}
+
+impl Registration {
+    fn parse(text: &str) -> Option<Self> {
+        let (batch, epoch) = text.split_once(' ')?;
+        Some(Self { batch: batch.parse().ok()?, epoch: epoch.parse().ok()? })
+    }
+}
+
+/// A session of the server, as `pg_stat_activity` names it. A process number alone could belong to a later session.
+#[derive(Debug, Clone)]
+pub(super) struct Backend(String);
+
+impl Backend {
+    pub(super) fn of(connection: &Connection) -> Result<Self, Error> {
+        let sql = "SELECT format('pid = %s AND backend_start = %L', pid, backend_start)
+                   FROM pg_stat_activity
+                   WHERE pid = pg_backend_pid()";
+        let condition = connection.texts(sql)?.into_iter().flatten().next();
+        condition.map(Self).ok_or_else(|| Error::Defect("the server does not list this session".to_owned()))
+    }
+
+    /// Ends this session, through another one, if it waits for its client inside a transaction. The client is gone, and
+    /// the transaction holds the lock of all writers. A session that is committing is left alone: to end it would make
+    /// the commit visible before the standby has it.
+    pub(super) fn end_if_waiting(&self, connection: &Connection) -> Result<(), Error> {
+        let sql = format!(
+            "SELECT pg_terminate_backend(pid)
+             FROM pg_stat_activity
+             WHERE {} AND state IN ('idle in transaction', 'idle in transaction (aborted)')",
+            self.0
+        );
+        connection.batch(&sql)
+    }
+}

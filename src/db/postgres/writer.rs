@@ -1,0 +1,204 @@
+//! The writer: transactions that run again after a conflict or a lost connection, and the outcome of a commit whose
+//! answer was lost.
+//!
+//! Transactions that decide run one at a time, on all servers together: each first waits for one advisory lock. Then each
+//! of them sees everything that was committed before, and none of them conflicts with another. `SERIALIZABLE` would allow
+//! them to run at the same time, but nearly every batch would fail: each decision adds to the activity chain of its
+//! organization and changes the same counters. The isolation level is `READ COMMITTED`, in which every statement sees the
+//! commits before it; in the higher levels, the snapshot would be older than the lock.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::connection::{CommitFailure, Connection};
+use super::error::Effect;
+use super::lock::Lock;
+use super::registration::{Backend, ID_BYTES, WriterId};
+use super::settings::{self, Use};
+use super::target::Target;
+use crate::db::error::Error;
+
+/// The maximum number of times that a transaction runs. Conflicts come only from operators and from transactions that
+/// append rows, so a second conflict in a row is rare.
+const ATTEMPTS_MAX: u32 = 5;
+
+/// The pause before a transaction runs again, multiplied by the number of attempts.
+const RETRY_PAUSE: Duration = Duration::from_millis(5);
+
+/// The times for which a writer waits for an answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Patience {
+    /// The time for a commit. It waits for the standby, and a standby that hangs would let it wait forever.
+    pub(crate) commit: Duration,
+    /// The maximum time for which the writer tries to learn the outcome of a commit. Together with `commit`, it is
+    /// shorter than the time for which usual clients wait for an answer. A failover takes 10 to 30 s.
+    pub(crate) outcome: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { commit: Duration::from_secs(10), outcome: Duration::from_secs(25) }
+    }
+}
+
+/// The pause between two tries to learn the outcome.
+const OUTCOME_PAUSE: Duration = Duration::from_millis(100);
+
+/// The kind of a transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Mode {
+    /// It runs alone. Its commit is on the disk, and on the synchronous standby if there is one.
+    Durable,
+    /// It runs alone. Its commit survives the end of the service, but not that of the database server.
+    Logged,
+    /// It only adds rows of its own, for example to the usage log, so it does not wait for the others. It must not change
+    /// a row by a value that it has read, because another transaction may change the row in between. Its commit is as
+    /// durable as that of [`Mode::Logged`].
+    Append,
+}
+
+impl Mode {
+    /// Returns the statements that begin a transaction.
+    fn begin(self, number: &str) -> String {
+        let lock = Lock::Writer.wait();
+        match self {
+            Self::Durable => format!("BEGIN; {lock}; {number}"),
+            Self::Logged => format!("BEGIN; SET LOCAL synchronous_commit = off; {lock}; {number}"),
+            Self::Append => format!("BEGIN; SET LOCAL synchronous_commit = off; {number}"),
+        }
+    }
+}
+
+/// A writer with its connection. A connection that breaks is replaced.
+pub(crate) struct Writer {
+    target: Arc<Target>,
+    id: WriterId,
+    patience: Patience,
+    connection: Option<Connection>,
+    /// The session of the last connection.
+    backend: Option<Backend>,
+    /// The number of the last transaction that was committed, as far as the writer knows.
+    batch: i64,
+    epoch: i64,
+}
+
+enum Attempt<T> {
+    Ended(Result<T, Error>),
+    /// Nothing was committed, and the transaction may succeed if it runs again.
+    Again(Error),
+}
+
+impl Writer {
+    /// Connects and registers a writer. The bytes of its id must be random.
+    pub(crate) fn open(target: Arc<Target>, id: [u8; ID_BYTES], patience: Patience) -> Result<Self, Error> {
+        let id = WriterId::new(id);
+        let mut writer = Self { target, id, patience, connection: None, backend: None, batch: 0, epoch: 0 };
+        writer.connect()?;
+        Ok(writer)
+    }
+
+    /// Runs `f` in a transaction and commits it. `f` may run several times; only its last run has effects.
+    ///
+    /// # Errors
+    /// The error of `f`; [`Error::Unavailable`] if there is no server; [`Error::OutcomeUnknown`] if the connection broke
+    /// during the commit and the server did not come back in time.
+    pub(crate) fn transaction<T>(
+        &mut self,
+        mode: Mode,
+        mut f: impl FnMut(&Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        let mut attempts = 0;
+        loop {
+            attempts += 1;
+            match self.attempt(mode, &mut f) {
+                Attempt::Ended(outcome) => return outcome,
+                Attempt::Again(error) if attempts >= ATTEMPTS_MAX => return Err(error),
+                Attempt::Again(_) => std::thread::sleep(RETRY_PAUSE * attempts),
+            }
+        }
+    }
+
+    /// Removes the registration, when the service stops.
+    pub(crate) fn finish(self) -> Result<(), Error> {
+        self.connection.as_ref().map_or(Ok(()), |connection| self.id.remove(connection))
+    }
+
+    fn attempt<T>(&mut self, mode: Mode, f: &mut impl FnMut(&Connection) -> Result<T, Error>) -> Attempt<T> {
+        if self.connection.as_ref().is_none_or(Connection::is_broken)
+            && let Err(error) = self.connect()
+        {
+            return Attempt::Ended(Err(error));
+        }
+        let Some(connection) = &self.connection else {
+            return Attempt::Ended(Err(Error::Defect("a connected writer has no connection".to_owned())));
+        };
+        let begun = connection.begin(&mode.begin(&self.id.number(self.batch + 1, self.epoch)));
+        if matches!(begun, Ok(0)) {
+            // The registration is gone, for example because an older state of the database was restored.
+            self.connection = None;
+            return Attempt::Again(Error::Unavailable("the registration of this writer is gone".to_owned()));
+        }
+        let value = match begun.and_then(|_| f(connection)) {
+            Ok(value) if connection.failed().is_none() => value,
+            failed => {
+                let effect = connection.failed();
+                let error = failed.err().unwrap_or_else(|| Error::Defect("a failed statement was ignored".to_owned()));
+                return after_rollback(effect, connection.roll_back(), error);
+            }
+        };
+        match connection.commit(self.patience.commit) {
+            Ok(()) => {
+                self.batch += 1;
+                Attempt::Ended(Ok(value))
+            }
+            Err(CommitFailure::RolledBack(error, effect)) => after_rollback(Some(effect), Ok(()), error),
+            Err(CommitFailure::Unknown(why)) => self.settle(value, &why),
+        }
+    }
+
+    /// Learns the outcome of a commit whose answer was lost.
+    fn settle<T>(&mut self, value: T, why: &str) -> Attempt<T> {
+        let last_known = self.batch;
+        let begun = Instant::now();
+        self.connection = None;
+        while let Err(error) = self.connect() {
+            if begun.elapsed() >= self.patience.outcome {
+                let why = format!("a commit was not answered ({why}), and its outcome cannot be learned: {error}");
+                return Attempt::Ended(Err(Error::OutcomeUnknown(why)));
+            }
+            std::thread::sleep(OUTCOME_PAUSE);
+        }
+        match self.batch - last_known {
+            1 => Attempt::Ended(Ok(value)),
+            0 => Attempt::Again(Error::Unavailable(format!("a commit was not answered ({why}) and has not happened"))),
+            // The registration is another one, for example because an older state of the database was restored.
+            _ => {
+                let why = "the server has lost the registration of this writer".to_owned();
+                Attempt::Ended(Err(Error::OutcomeUnknown(why)))
+            }
+        }
+    }
+
+    /// Replaces the connection, and registers again.
+    fn connect(&mut self) -> Result<(), Error> {
+        self.connection = None;
+        let connection = settings::reopen(&self.target, Use::Write)?;
+        if let Some(backend) = &self.backend {
+            backend.end_if_waiting(&connection)?;
+        }
+        let registration = self.id.register(&connection)?;
+        self.backend = Some(Backend::of(&connection)?);
+        self.batch = registration.batch;
+        self.epoch = registration.epoch;
+        self.connection = Some(connection);
+        Ok(())
+    }
+}
+
+fn after_rollback<T>(effect: Option<Effect>, undone: Result<(), Error>, error: Error) -> Attempt<T> {
+    match (effect, undone) {
+        (_, Err(worse)) => Attempt::Ended(Err(worse)),
+        (Some(Effect::Retry | Effect::Lost), Ok(())) => Attempt::Again(error),
+        (Some(Effect::Rollback) | None, Ok(())) => Attempt::Ended(Err(error)),
+    }
+}
