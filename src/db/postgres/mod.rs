@@ -12,6 +12,7 @@ pub(super) mod driver;
 mod error;
 mod lock;
 mod open_error;
+mod prepare;
 mod registration;
 mod session;
 mod settings;
@@ -23,5 +24,6 @@ mod writer;
 
 pub(crate) use connection::Connection;
 pub(crate) use open_error::OpenError;
+pub(crate) use prepare::{Missing, Schema, prepare};
 pub(crate) use target::Target;
 pub(crate) use writer::{Mode, Writer};
