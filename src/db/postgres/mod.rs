@@ -10,6 +10,8 @@
 mod connection;
 pub(super) mod driver;
 mod error;
+mod lease;
+mod listener;
 mod lock;
 mod open_error;
 mod prepare;
@@ -24,6 +26,8 @@ mod value;
 mod writer;
 
 pub(crate) use connection::Connection;
+pub(crate) use lease::Lease;
+pub(crate) use listener::Listener;
 pub(crate) use open_error::OpenError;
 pub(crate) use prepare::{Missing, Schema, prepare};
 pub(crate) use readers::Readers;

@@ -1,0 +1,55 @@
+//! The lease of background work: of all servers, one holds it. It is a lock of a session, so that the database server
+//! frees it when the connection of its holder ends. The database server notices a holder that has lost its network after
+//! about 11 s.
+//!
+//! For a moment, an old holder and a new one may both work. The lease therefore only saves work: each step is a
+//! transaction of the writer and checks what is due.
+
+use std::sync::Arc;
+
+use super::connection::Connection;
+use super::lock::Lock;
+use super::settings::{self, Use};
+use super::target::Target;
+use crate::db::error::Error;
+
+/// The lease, held or not.
+pub(crate) struct Lease {
+    target: Arc<Target>,
+    connection: Option<Connection>,
+    is_held: bool,
+}
+
+impl Lease {
+    pub(crate) fn new(target: Arc<Target>) -> Self {
+        Self { target, connection: None, is_held: false }
+    }
+
+    /// Takes the lease if it is free, or confirms that it is still held. Call this before each step of the work.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if there is no server. The lease is then not held.
+    pub(crate) fn hold(&mut self) -> Result<bool, Error> {
+        let held = self.try_hold();
+        if held.is_err() {
+            self.connection = None;
+            self.is_held = false;
+        }
+        held
+    }
+
+    fn try_hold(&mut self) -> Result<bool, Error> {
+        if self.connection.as_ref().is_none_or(Connection::is_broken) {
+            self.is_held = false;
+            self.connection = Some(settings::reopen(&self.target, Use::Idle)?);
+        }
+        let Some(connection) = &self.connection else { return Ok(false) };
+        if self.is_held {
+            connection.batch("SELECT 1")?;
+        } else {
+            let taken = connection.texts(&Lock::BackgroundWork.try_for_session())?;
+            self.is_held = taken.first().is_some_and(|text| text.as_deref() == Some("t"));
+        }
+        Ok(self.is_held)
+    }
+}
