@@ -21,6 +21,8 @@ mod session;
 mod settings;
 mod statement;
 mod target;
+#[cfg(test)]
+mod tests;
 mod tls;
 mod value;
 mod writer;

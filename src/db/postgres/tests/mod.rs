@@ -1,0 +1,111 @@
+//! Tests against a real server.
+
+mod outcome;
+mod proxy;
+mod readers;
+mod server;
+mod start;
+mod writer;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::Duration;
+
+use self::proxy::TestProxy;
+use self::server::TestServer;
+use super::connection::Connection;
+use super::prepare::{Missing, Schema, prepare};
+use super::target::Target;
+use super::value;
+use super::writer::{Patience, Writer};
+use crate::db::error::Error;
+use crate::db::value::ValueRef;
+
+/// A schema with one table.
+const SCHEMA: Schema = Schema {
+    application_id: 7,
+    version: 1,
+    sql: "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, n BIGINT NOT NULL); INSERT INTO t VALUES (1, 0), (2, 0)",
+};
+
+/// Short enough for a test, long enough for a busy machine.
+const PATIENCE: Patience = Patience { commit: Duration::from_secs(2), outcome: Duration::from_secs(20) };
+
+/// A database with the table.
+struct Database {
+    server: &'static TestServer,
+    name: String,
+    target: Arc<Target>,
+}
+
+impl Database {
+    /// Creates a database on the shared server, or returns `None` if PostgreSQL is not installed.
+    fn create() -> Option<Self> {
+        server::shared().map(Self::on)
+    }
+
+    fn on(server: &'static TestServer) -> Self {
+        let name = server.database();
+        let target = Arc::new(server.target(&name));
+        prepare(&target, &SCHEMA, Missing::Create).unwrap();
+        Self { server, name, target }
+    }
+
+    fn writer(&self) -> Writer {
+        open_writer(&self.target, PATIENCE)
+    }
+
+    /// Starts a proxy before the server. Returns it with a writer that uses it.
+    fn proxied(&self, patience: Patience) -> (TestProxy, Writer) {
+        let proxy = TestProxy::start(self.server.port());
+        let url = format!("postgres://tester@127.0.0.1:{}/{}?sslmode=disable", proxy.port(), self.name);
+        let writer = open_writer(&Arc::new(Target::parse(&url).unwrap()), patience);
+        (proxy, writer)
+    }
+
+    fn psql(&self, sql: &str) -> String {
+        self.server.psql(&self.name, sql)
+    }
+
+    /// Ends all sessions of the service in this database.
+    fn end_sessions(&self) {
+        let sql = format!(
+            "SELECT pg_terminate_backend(pid)
+             FROM pg_stat_activity
+             WHERE application_name = 'appliance' AND datname = '{}'",
+            self.name
+        );
+        self.server.psql("postgres", &sql);
+    }
+
+    /// Returns the values of `n`.
+    fn values(&self) -> String {
+        self.psql("SELECT string_agg(n::text, ' ' ORDER BY id) FROM t")
+    }
+}
+
+fn open_writer(target: &Arc<Target>, patience: Patience) -> Writer {
+    static NEXT: AtomicU8 = AtomicU8::new(0);
+    let id = [NEXT.fetch_add(1, Ordering::Relaxed); 16];
+    Writer::open(Arc::clone(target), id, patience).unwrap()
+}
+
+/// Adds to the value of a row, as two statements, so that an interleaved transaction would lose an addition.
+fn add(connection: &Connection, id: i64, addend: i64) -> Result<i64, Error> {
+    let rows = connection.query("SELECT n FROM t WHERE id = $1", &[ValueRef::Integer(id)])?;
+    let ValueRef::Integer(n) = value::column(&rows[0], 0)? else { panic!("not an integer") };
+    let values = [ValueRef::Integer(n + addend), ValueRef::Integer(id)];
+    assert_eq!(connection.execute("UPDATE t SET n = $1 WHERE id = $2", &values)?, 1);
+    Ok(n + addend)
+}
+
+/// Waits until the query returns this text.
+fn wait_for(database: &Database, sql: &str, text: &str) {
+    for _ in 0..600 {
+        if database.psql(sql) == text {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    panic!("{sql} does not return {text}");
+}

@@ -1,0 +1,131 @@
+//! A proxy between a test and a server, which can cut or stop the traffic.
+
+use std::io::{Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+/// The behaviour of the proxy. A behaviour that concerns a commit ends with the next commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Traffic {
+    /// It passes everything on.
+    Flows,
+    /// It passes a commit on and then cuts the connection, so that the client gets no answer.
+    CutAfterCommit,
+    /// The same, and then it accepts no more connections.
+    CutForGoodAfterCommit,
+    /// It cuts the client's connection instead of passing a commit on. The server notices nothing for a while.
+    CutBeforeCommit,
+    /// It swallows a commit and everything after it on the same connection, as a network does that has lost a route.
+    SwallowFromCommit,
+    /// It closes new connections at once.
+    Refused,
+}
+
+/// The simple-query message of a commit: its type, its length and its text.
+const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
+
+/// The time for which the server keeps the transaction of a client that was cut off. A test that waits for the end of
+/// this time fails.
+const UNNOTICED: Duration = Duration::from_secs(3);
+
+/// A proxy.
+pub(super) struct TestProxy {
+    port: u16,
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    server: u16,
+    traffic: Mutex<Traffic>,
+    open: Mutex<Vec<TcpStream>>,
+}
+
+impl TestProxy {
+    pub(super) fn start(server: u16) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let shared = Arc::new(Shared { server, traffic: Mutex::new(Traffic::Flows), open: Mutex::default() });
+        let ours = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let (client, ours) = (client.unwrap(), Arc::clone(&ours));
+                if *ours.traffic.lock().unwrap() != Traffic::Refused {
+                    std::thread::spawn(move || ours.pass(client));
+                }
+            }
+        });
+        Self { port, shared }
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    pub(super) fn set(&self, traffic: Traffic) {
+        *self.shared.traffic.lock().unwrap() = traffic;
+    }
+
+    /// Cuts all connections.
+    pub(super) fn cut(&self) {
+        for stream in self.shared.open.lock().unwrap().drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+    }
+}
+
+impl Shared {
+    fn pass(&self, client: TcpStream) {
+        let Ok(server) = TcpStream::connect(("127.0.0.1", self.server)) else { return };
+        self.open.lock().unwrap().extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
+        let (from_server, to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
+        std::thread::spawn(move || copy(from_server, to_client));
+        self.requests(client, server);
+    }
+
+    /// Passes requests on, according to the behaviour.
+    fn requests(&self, mut client: TcpStream, mut server: TcpStream) {
+        let mut bytes = [0; 65_536];
+        let mut swallows = false;
+        while let Ok(count @ 1..) = client.read(&mut bytes) {
+            let bytes = &bytes[..count];
+            let is_commit = bytes.windows(COMMIT.len()).any(|part| part == COMMIT);
+            match if is_commit { self.take() } else { Traffic::Flows } {
+                Traffic::Flows | Traffic::Refused => {}
+                Traffic::SwallowFromCommit => swallows = true,
+                Traffic::CutBeforeCommit => {
+                    let _ = client.shutdown(Shutdown::Both);
+                    std::thread::sleep(UNNOTICED);
+                    break;
+                }
+                Traffic::CutAfterCommit | Traffic::CutForGoodAfterCommit => {
+                    let _ = client.shutdown(Shutdown::Both);
+                    let _ = server.write_all(bytes);
+                    std::thread::sleep(UNNOTICED);
+                    break;
+                }
+            }
+            if !swallows && server.write_all(bytes).is_err() {
+                break;
+            }
+        }
+        let _ = server.shutdown(Shutdown::Both);
+    }
+
+    /// Returns the behaviour for a commit, and sets the one that follows.
+    fn take(&self) -> Traffic {
+        let mut traffic = self.traffic.lock().unwrap();
+        let next = if *traffic == Traffic::CutForGoodAfterCommit { Traffic::Refused } else { Traffic::Flows };
+        std::mem::replace(&mut traffic, next)
+    }
+}
+
+fn copy(mut from: TcpStream, mut to: TcpStream) {
+    let mut bytes = [0; 65_536];
+    while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if to.write_all(&bytes[..count]).is_err() {
+            break;
+        }
+    }
+    let _ = to.shutdown(Shutdown::Both);
+}

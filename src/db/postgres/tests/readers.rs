@@ -1,0 +1,134 @@
+//! Readers, the lease of background work, and notifications.
+
+use std::sync::{Arc, Barrier};
+use std::time::Duration;
+
+use super::super::lease::Lease;
+use super::super::listener::Listener;
+use super::super::open_error::OpenError;
+use super::super::readers::Readers;
+use super::super::settings::{self, Use};
+use super::super::writer::Mode;
+use super::server::TestServer;
+use super::{Database, add, value};
+use crate::db::error::Error;
+use crate::db::value::ValueRef;
+
+fn sum(connection: &super::Connection) -> Result<i64, Error> {
+    let rows = connection.query("SELECT sum(n) FROM t", &[])?;
+    match value::column(&rows[0], 0)? {
+        ValueRef::Integer(sum) => Ok(sum),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn a_read_is_one_snapshot_and_cannot_write() {
+    let Some(database) = Database::create() else { return };
+    let readers = Readers::open(Arc::clone(&database.target), 2).unwrap();
+    let mut writer = database.writer();
+    readers
+        .read(|connection| {
+            assert_eq!(sum(connection)?, 0);
+            writer.transaction(Mode::Durable, |connection| add(connection, 1, 1))?;
+            assert_eq!(sum(connection)?, 0);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(readers.read(sum).unwrap(), 1, "a read after a commit sees the commit");
+    let outcome = readers.read(|connection| add(connection, 1, 1));
+    assert!(matches!(&outcome, Err(Error::Unavailable(why)) if why.contains("25006")), "{outcome:?}");
+}
+
+#[test]
+fn reads_survive_the_loss_of_all_connections() {
+    let Some(database) = Database::create() else { return };
+    let readers = Readers::open(Arc::clone(&database.target), 3).unwrap();
+    readers.read(|_| readers.read(|_| readers.read(sum))).unwrap();
+    database.end_sessions();
+    assert_eq!(readers.read(sum).unwrap(), 0);
+}
+
+#[test]
+fn a_read_waits_for_a_connection_and_a_panic_returns_it() {
+    let Some(database) = Database::create() else { return };
+    let readers = Readers::open(Arc::clone(&database.target), 1).unwrap();
+    let taken = Barrier::new(2);
+    std::thread::scope(|scope| {
+        let panicking = scope.spawn(|| {
+            readers.read(|_| -> Result<(), Error> {
+                taken.wait();
+                std::thread::sleep(Duration::from_millis(200));
+                panic!("planted")
+            })
+        });
+        taken.wait();
+        assert_eq!(readers.read(sum).unwrap(), 0, "the snapshot of the panic has ended");
+        assert!(panicking.join().is_err());
+    });
+    let nested = readers.read(|_| readers.read(sum));
+    assert!(matches!(&nested, Err(Error::Unavailable(why)) if why.contains("in use")), "{nested:?}");
+}
+
+#[test]
+fn a_server_without_a_free_connection_is_unavailable() {
+    let Some(server) = TestServer::start(&["max_connections=8", "superuser_reserved_connections=2"]) else { return };
+    server.psql("postgres", "CREATE ROLE plain LOGIN; GRANT CREATE ON SCHEMA public TO plain");
+    let url = server.url("plain", "postgres", "");
+    let target = Arc::new(super::Target::parse(&url).unwrap());
+    let readers = Readers::open(Arc::clone(&target), 10).unwrap();
+    let one = |connection: &super::Connection| connection.query("SELECT 1", &[]).map(|rows| rows.len());
+    // The server notices a closed connection a moment later.
+    std::thread::sleep(Duration::from_millis(200));
+    let held: Vec<super::Connection> =
+        std::iter::from_fn(|| settings::open(&target, Use::Read).ok()).take(20).collect();
+    assert!((3..=5).contains(&held.len()), "{}", held.len());
+    let Err(error) = settings::open(&target, Use::Read) else { panic!("there was a connection") };
+    assert!(matches!(error, OpenError::TooManyConnections(_)) && error.may_pass(), "{error}");
+    assert_eq!(readers.read(one).unwrap(), 1, "the pool has a connection");
+    let outcome = readers.read(|_| readers.read(one));
+    assert!(matches!(&outcome, Err(Error::Unavailable(why)) if why.contains("has no free connection")), "{outcome:?}");
+    drop(held);
+    let outcome = readers.read(|_| readers.read(one));
+    assert_eq!(outcome.unwrap(), 1, "it recovers");
+}
+
+#[test]
+fn one_server_at_a_time_has_the_lease() {
+    let Some(database) = Database::create() else { return };
+    let (mut first, mut second) = (Lease::new(Arc::clone(&database.target)), Lease::new(Arc::clone(&database.target)));
+    assert_eq!((first.hold().unwrap(), second.hold().unwrap()), (true, false));
+    assert_eq!((first.hold().unwrap(), second.hold().unwrap()), (true, false));
+    database.psql(
+        "SELECT pg_terminate_backend(pid) FROM pg_locks
+         WHERE locktype = 'advisory' AND granted
+           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+    );
+    for _ in 0..100 {
+        if second.hold().unwrap() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert!(second.hold().unwrap(), "another server takes over");
+    assert!(first.hold().is_err(), "the lost lease is reported once");
+    assert!(!first.hold().unwrap());
+}
+
+#[test]
+fn a_hint_arrives_after_the_commit() {
+    let Some(database) = Database::create() else { return };
+    let listener = Listener::open(&database.target).unwrap();
+    let mut writer = database.writer();
+    writer
+        .transaction(Mode::Durable, |connection| {
+            Listener::notify(connection)?;
+            assert!(!listener.wait(Duration::from_millis(100))?);
+            Ok(())
+        })
+        .unwrap();
+    assert!(listener.wait(Duration::from_secs(5)).unwrap());
+    assert!(!listener.wait(Duration::from_millis(50)).unwrap());
+    database.end_sessions();
+    assert!(matches!(listener.wait(Duration::from_secs(5)), Err(Error::Unavailable(_))));
+}

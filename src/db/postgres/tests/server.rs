@@ -1,0 +1,192 @@
+//! A PostgreSQL server for tests. It belongs to the test process and ends with it.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use super::super::target::Target;
+
+/// The time for the start of a server on a busy machine.
+const START_MAX: Duration = Duration::from_secs(60);
+
+/// The directories in which distributions install the programs of PostgreSQL, newest version first.
+const FOLDERS: [&str; 6] = [
+    "/usr/lib/postgresql/18/bin",
+    "/usr/lib/postgresql/17/bin",
+    "/usr/lib/postgresql/16/bin",
+    "/usr/lib/postgresql/15/bin",
+    "/usr/local/pgsql/bin",
+    "/usr/bin",
+];
+
+/// The superuser of the servers.
+const USER: &str = "tester";
+
+/// Creates a cluster in the directory and serves it until the standard input ends, which it also does when the test
+/// process is killed. The server has a TCP port of the loopback address and a Unix socket. It asks only the user `secret`
+/// for a password. It supports TLS if the variables CERT and KEY have a certificate and its key.
+const SCRIPT: &str = r#"set -eu
+bin=$1; port=$2; shift 2
+dir=$(mktemp -d /tmp/appliance-postgres.XXXXXX)
+trap 'rm -rf "$dir"' EXIT
+"$bin/initdb" -D "$dir/data" -U tester -A trust -E UTF8 --locale=C --no-sync >"$dir/log" 2>&1
+echo "host all secret all scram-sha-256
+$(cat "$dir/data/pg_hba.conf")" >"$dir/data/pg_hba.conf.new"
+mv "$dir/data/pg_hba.conf.new" "$dir/data/pg_hba.conf"
+if [ -n "${CERT:-}" ]; then
+  umask 077
+  echo "$CERT" >"$dir/data/server.crt"
+  echo "$KEY" >"$dir/data/server.key"
+  set -- -c ssl=on "$@"
+fi
+echo "$dir"
+"$bin/postgres" -D "$dir/data" -k "$dir" -p "$port" -c listen_addresses=127.0.0.1 "$@" >>"$dir/log" 2>&1 &
+server=$!
+cat >/dev/null
+kill -INT "$server"
+wait "$server" || true
+"#;
+
+/// A server.
+pub(super) struct TestServer {
+    bin: PathBuf,
+    directory: PathBuf,
+    port: u16,
+    process: Child,
+    databases: AtomicU32,
+}
+
+/// Returns the server that most tests share, or `None` if PostgreSQL is not installed.
+///
+/// # Panics
+/// If PostgreSQL is not installed although the variable `CI` is set.
+pub(super) fn shared() -> Option<&'static TestServer> {
+    static SERVER: OnceLock<Option<TestServer>> = OnceLock::new();
+    SERVER.get_or_init(|| TestServer::start(&[])).as_ref()
+}
+
+impl TestServer {
+    /// Starts a server with these settings (`name=value`).
+    pub(super) fn start(settings: &[&str]) -> Option<Self> {
+        Self::start_with(settings, None)
+    }
+
+    /// Starts a server with settings, and with a certificate and its key in PEM.
+    pub(super) fn start_with(settings: &[&str], certificate: Option<(&str, &str)>) -> Option<Self> {
+        let Some(bin) = FOLDERS.iter().map(Path::new).find(|folder| folder.join("initdb").exists()) else {
+            assert!(std::env::var_os("CI").is_none(), "PostgreSQL is not installed, and CI must not skip its tests");
+            eprintln!("skipped: PostgreSQL is not installed");
+            return None;
+        };
+        let port = free_port();
+        let mut command = without_root();
+        command.args(["sh", "-c", SCRIPT, "sh"]).arg(bin).arg(port.to_string());
+        if let Some((certificate, key)) = certificate {
+            command.env("CERT", certificate).env("KEY", key);
+        }
+        for setting in settings {
+            command.args(["-c", setting]);
+        }
+        let mut process = command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        let output = process.stdout.take().unwrap();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+        let directory = PathBuf::from(line.trim());
+        let server = Self { bin: bin.to_owned(), directory, port, process, databases: AtomicU32::new(0) };
+        let began = Instant::now();
+        while server.try_psql("postgres", "SELECT 1").is_err() {
+            assert!(began.elapsed() < START_MAX, "{}", server.log());
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        Some(server)
+    }
+
+    pub(super) fn port(&self) -> u16 {
+        self.port
+    }
+
+    /// Creates an empty database. Returns its name.
+    pub(super) fn database(&self) -> String {
+        let name = format!("d{}", self.databases.fetch_add(1, Ordering::Relaxed));
+        self.psql("postgres", &format!("CREATE DATABASE {name}"));
+        name
+    }
+
+    /// Returns the URL of a database, with a user and parameters.
+    pub(super) fn url(&self, user: &str, database: &str, parameters: &str) -> String {
+        format!("postgres://{user}@127.0.0.1:{}/{database}?{parameters}", self.port)
+    }
+
+    pub(super) fn target(&self, database: &str) -> Target {
+        Target::parse(&self.url(USER, database, "")).unwrap()
+    }
+
+    /// Returns whether the server accepts connections.
+    pub(super) fn is_up(&self) -> bool {
+        self.try_psql("postgres", "SELECT 1").is_ok()
+    }
+
+    /// Runs statements as another client would. Returns the output, with a line for each row.
+    pub(super) fn psql(&self, database: &str, sql: &str) -> String {
+        self.try_psql(database, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
+    }
+
+    fn try_psql(&self, database: &str, sql: &str) -> Result<String, String> {
+        let mut command = Command::new(self.bin.join("psql"));
+        command.args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-U", USER, "-d", database, "-h"]).arg(&self.directory);
+        command.args(["-p", &self.port.to_string(), "-f", "-"]).stdin(Stdio::piped());
+        let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        // Without a server, the client ends without reading the statements.
+        let _ = running.stdin.take().unwrap().write_all(sql.as_bytes());
+        let output = running.wait_with_output().unwrap();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
+    /// Kills a backend of the server with a signal, as the system does when memory runs out. The server then restarts
+    /// all of its processes.
+    pub(super) fn kill(&self, pid: &str, signal: &str) {
+        // `kill` is a command of the shell. The user of the server may send the signal.
+        let killed = without_root().args(["sh", "-c", "kill \"$1\" \"$2\"", "sh", signal, pid]).status().unwrap();
+        assert!(killed.success());
+    }
+
+    fn log(&self) -> String {
+        let log = without_root().arg("cat").arg(self.directory.join("log")).output().unwrap();
+        String::from_utf8_lossy(&log.stdout).into_owned()
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+/// Returns a command that runs its arguments as a user other than root, because PostgreSQL refuses root.
+fn without_root() -> Command {
+    let is_root = rustix::process::geteuid().is_root();
+    let mut command = Command::new(if is_root { "runuser" } else { "env" });
+    if is_root {
+        command.args(["-u", "postgres", "--"]);
+    }
+    command
+}
+
+/// Returns a port that no program uses. The system gives ports from 32,768 up to clients, which could take the port before
+/// the server does.
+fn free_port() -> u16 {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let first = std::process::id().wrapping_mul(61);
+    loop {
+        let port = 20_000 + (first.wrapping_add(NEXT.fetch_add(1, Ordering::Relaxed))) % 12_000;
+        let port = u16::try_from(port).unwrap();
+        if std::net::TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
