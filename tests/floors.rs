@@ -420,6 +420,13 @@ fn the_driver_stays_in_its_engine(source: &Source) -> Vec<String> {
     source.with_words(&source.code, &["rusqlite", "r2d2", "r2d2_sqlite"], "only db/sqlite uses the SQLite driver")
 }
 
+fn the_postgresql_driver_stays_in_its_engine(source: &Source) -> Vec<String> {
+    if source.is_under("db/postgres") {
+        return Vec::new();
+    }
+    source.with_words(&source.code, &["tokio_postgres"], "only db/postgres uses the PostgreSQL driver")
+}
+
 fn is_sql(text: &str) -> bool {
     let words: Vec<&str> = text.split_whitespace().collect();
     let both = |first: &str, second: &str| {
@@ -569,6 +576,7 @@ rules! {
     no_framework_is_imported_in_the_lowest_layer: the_lowest_layer_imports_no_framework,
     there_is_no_sql_outside_the_store: sql_stays_in_the_store,
     the_sqlite_driver_is_named_only_in_its_engine: the_driver_stays_in_its_engine,
+    the_postgresql_driver_is_named_only_in_its_engine: the_postgresql_driver_stays_in_its_engine,
     there_is_no_status_outside_the_reply: statuses_stay_in_the_reply,
     there_is_no_clock_and_no_randomness_outside_the_world: clock_and_randomness_stay_in_the_world,
     there_is_no_async_outside_the_edge: async_stays_at_the_edge,
@@ -669,7 +677,7 @@ type Rule = fn(&Source) -> Vec<String>;
 #[test]
 fn each_rule_finds_a_violation_at_its_position() {
     let long = "//! Long.\n".repeat(LINES_MAX + 1);
-    let cases: [(Rule, &str, &str, &str); 37] = [
+    let cases: [(Rule, &str, &str, &str); 38] = [
         (states_its_purpose, "a.rs", "use std::fmt;\n//! Late.", "a.rs:1"),
         (states_its_purpose, "a.rs", "//!\n//! Blank.", "a.rs:1"),
         (imports_go_down, "domain/a.rs", "//! A.\nuse crate::store::Tx;", "a.rs:2: domain must not import `store`"),
@@ -687,6 +695,7 @@ fn each_rule_finds_a_violation_at_its_position() {
         (the_driver_stays_in_its_engine, "store/a.rs", "#[cfg(test)]\nmod tests { r2d2::Pool::new(x) }", "`r2d2`"),
         (the_driver_stays_in_its_engine, "db/tx.rs", "use rusqlite::{Connection, Params};", "`rusqlite`"),
         (the_driver_stays_in_its_engine, "db/sqlite_like.rs", "r2d2_sqlite::SqliteConnectionManager", "`r2d2_sqlite`"),
+        (the_postgresql_driver_stays_in_its_engine, "db/sqlite/a.rs", "use tokio_postgres::Row;", "`tokio_postgres`"),
         (sql_stays_in_the_store, "cli/a.rs", "f(\"SELECT a\n FROM b\")", "SQL outside the store"),
         (sql_stays_in_the_store, "http/a.rs", "let a = r#\"INSERT INTO b VALUES ('\"')\"#;", "SQL outside the store"),
         (sql_stays_in_the_store, "http/a.rs", "'\"'; \"UPDATE a SET b = 1\"", "SQL outside the store"),
@@ -717,7 +726,7 @@ fn each_rule_finds_a_violation_at_its_position() {
 
 #[test]
 fn code_that_follows_the_rules_has_no_findings() {
-    let cases: [(Rule, &str, &str); 20] = [
+    let cases: [(Rule, &str, &str); 21] = [
         (states_its_purpose, "a.rs", "//! A.\n"),
         (imports_go_down, "cli/a.rs", "use crate::{interchange, domain, http, store, telemetry, world};"),
         (
@@ -730,6 +739,7 @@ fn code_that_follows_the_rules_has_no_findings() {
         (the_lowest_layer_imports_no_framework, "domain/a.rs", "/// Not serde.\nfn serde_like() {}"),
         (sql_stays_in_the_store, "store/a.rs", "const A: &str = \"SELECT a FROM b\";"),
         (the_driver_stays_in_its_engine, "db/sqlite/a.rs", "use rusqlite::Row;"),
+        (the_postgresql_driver_stays_in_its_engine, "db/postgres/a.rs", "use tokio_postgres::Row;"),
         (the_driver_stays_in_its_engine, "db/a.rs", "use super::sqlite::driver; // not rusqlite"),
         (columns_have_no_numbers, "store/a.rs", "row.get(\"name\")? + map.get(&1) + list.get(at) // row.get(1)"),
         (sql_stays_in_the_store, "http/a.rs", "// SELECT a FROM b\nlet a = \"Select one FROM us, or UPDATE it\";"),
