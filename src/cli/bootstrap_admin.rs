@@ -62,7 +62,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     print_message(&format!(
         "{} is an admin of {}. The key above expires in {} and is not shown again.",
         args.email.as_str(),
-        args.db.db.display(),
+        store::shown(&args.db.db),
         counted(args.expires_in_days, "day")
     ));
     print_message(&format!(

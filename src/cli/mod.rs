@@ -12,6 +12,7 @@ mod base_url_arg;
 pub mod bootstrap_admin;
 pub mod check;
 pub mod completions;
+mod database_server;
 mod db_arg;
 mod demo;
 pub mod doctor;
@@ -105,7 +106,7 @@ pub fn run() -> ExitCode {
         Err(error) => error.exit(),
     };
     let outcome = match Cli::from_arg_matches(&resolved.matches) {
-        Ok(cli) => cli.run(&resolved),
+        Ok(cli) => database_server::refuse_unsupported(&resolved.matches).and_then(|()| cli.run(&resolved)),
         Err(error) => error.exit(),
     };
     match outcome {

@@ -10,6 +10,7 @@ use super::output::{print_listing, print_message};
 use super::serve;
 use super::settings_file::{Origin, PATH_DEFAULT, Resolved, Setting};
 use crate::domain::text::counted;
+use crate::store::shown;
 use crate::world::World;
 
 /// Show the options of `serve`: the value of each, and where it comes from.
@@ -83,7 +84,7 @@ fn shown_value(setting: &Setting, args: &Args) -> String {
         return setting.values.join(",");
     }
     match setting.name.as_str() {
-        "db" => args.serve.path().display().to_string(),
+        "db" => shown(&args.serve.path()),
         "base-url" => args.serve.base_url_at(args.serve.listen),
         _ => String::new(),
     }

@@ -33,6 +33,15 @@ impl Grade {
     }
 }
 
+/// The thread that writes log rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum By {
+    /// A thread of the runtime, which must not wait.
+    Runtime,
+    /// The writer thread.
+    Writer,
+}
+
 pub(crate) trait Job: Send {
     fn grade(&self) -> Grade;
     fn run(&mut self, tx: &Tx<'_>) -> Result<(), Error>;

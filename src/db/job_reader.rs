@@ -5,23 +5,43 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::connection::Connection;
 use super::error::Error;
+#[cfg(feature = "postgres")]
+use super::postgres::readers::Readers;
 use super::tx::{self, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// A shared reading connection.
+/// A shared reading connection or, with a server, a pool, which replaces connections that break.
 #[derive(Clone)]
-pub(crate) struct JobReader(Arc<Mutex<Connection>>);
+pub(crate) struct JobReader(Source);
+
+#[derive(Clone)]
+enum Source {
+    Connection(Arc<Mutex<Connection>>),
+    #[cfg(feature = "postgres")]
+    Pool(Arc<Readers>),
+}
 
 impl JobReader {
     pub(crate) fn new(connection: Connection) -> Self {
-        Self(Arc::new(Mutex::new(connection)))
+        Self(Source::Connection(Arc::new(Mutex::new(connection))))
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(crate) fn of_pool(readers: Arc<Readers>) -> Self {
+        Self(Source::Pool(readers))
     }
 
     /// Runs `f` on one snapshot of the file. `f` must not take another snapshot with the same connection.
     pub(crate) fn snapshot<T>(&self, now: Timestamp, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
-        // A panic of a job ends its transaction, so the other jobs can still use the connection.
-        let connection = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        tx::snapshot(&connection, now, f)
+        match &self.0 {
+            Source::Connection(connection) => {
+                // A panic of a job ends its transaction, so the other jobs can still use the connection.
+                let connection = connection.lock().unwrap_or_else(PoisonError::into_inner);
+                tx::snapshot(&connection, now, f)
+            }
+            #[cfg(feature = "postgres")]
+            Source::Pool(readers) => readers.snapshot(now, f),
+        }
     }
 }
 

@@ -4,18 +4,21 @@
 //! (`believed_clock`, `readiness` and `service_marks`), but not on any record of the service.
 
 pub mod clock;
+mod command;
 pub(crate) mod connection;
+pub(crate) mod engine;
 mod error;
 pub(crate) mod halt;
 pub mod health;
 pub(crate) mod hooks;
 pub(crate) mod job;
 pub(crate) mod job_reader;
+pub mod location;
 mod params;
 mod pending;
 #[cfg(feature = "postgres")]
-#[allow(dead_code, unused_imports, reason = "the store does not use this engine yet")]
 pub(crate) mod postgres;
+pub(crate) mod readers;
 pub(crate) mod row;
 pub(crate) mod scheduler;
 pub(crate) mod service_log;
@@ -25,12 +28,14 @@ pub(crate) mod upgrade;
 pub(crate) mod value;
 pub(crate) mod writer;
 pub(crate) mod writer_thread;
+pub(crate) mod writing_engine;
 
+pub use command::{act_alone, read_alone};
 pub use error::Error;
 pub use halt::{Closed, Halt};
 pub use job::Grade;
 pub(crate) use sqlite::command::act_beside;
-pub use sqlite::command::{act_alone, read_alone, read_unchanged};
+pub use sqlite::command::read_unchanged;
 pub use sqlite::file::OpenError;
 pub use sqlite::reserve::Reserve;
 pub use tx::Tx;

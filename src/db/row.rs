@@ -1,6 +1,8 @@
 //! Reading the rows of a query.
 
 use super::error::Error;
+#[cfg(feature = "postgres")]
+use super::postgres::driver as postgres;
 use super::sqlite::driver;
 use super::value::{ColumnType, ValueRef};
 use crate::domain::text::counted;
@@ -14,6 +16,8 @@ pub(crate) struct Row<'a>(EngineRow<'a>);
 #[derive(Clone, Copy)]
 enum EngineRow<'a> {
     Sqlite(driver::Row<'a>),
+    #[cfg(feature = "postgres")]
+    Postgres(postgres::Row<'a>),
 }
 
 impl<'a> Row<'a> {
@@ -21,10 +25,14 @@ impl<'a> Row<'a> {
         Self(EngineRow::Sqlite(row))
     }
 
+    #[cfg(feature = "postgres")]
+    pub(super) fn of_postgres(row: postgres::Row<'a>) -> Self {
+        Self(EngineRow::Postgres(row))
+    }
+
     /// Reads the column of this name.
     pub(crate) fn get<T: ColumnType>(&self, name: &str) -> Result<T, Error> {
-        let EngineRow::Sqlite(row) = self.0;
-        self.read(row.position(name)?)
+        self.read(self.position(name)?)
     }
 
     /// Reads the column at this position.
@@ -35,23 +43,37 @@ impl<'a> Row<'a> {
 
     /// Reads the column of this name, without copying it, if it is a sequence of bytes.
     pub(super) fn blob(&self, name: &str) -> Result<&'a [u8], Error> {
-        let EngineRow::Sqlite(row) = self.0;
-        let index = row.position(name)?;
+        let index = self.position(name)?;
         match self.value(index)? {
             ValueRef::Blob(bytes) => Ok(bytes),
             other => Err(self.mismatch(index, other)),
         }
     }
 
+    fn position(&self, name: &str) -> Result<usize, Error> {
+        match self.0 {
+            EngineRow::Sqlite(row) => row.position(name),
+            #[cfg(feature = "postgres")]
+            EngineRow::Postgres(row) => row.position(name),
+        }
+    }
+
     fn value(&self, index: usize) -> Result<ValueRef<'a>, Error> {
-        let EngineRow::Sqlite(row) = self.0;
-        row.value(index)
+        match self.0 {
+            EngineRow::Sqlite(row) => row.value(index),
+            #[cfg(feature = "postgres")]
+            EngineRow::Postgres(row) => row.value(index),
+        }
     }
 
     #[cold]
     fn mismatch(&self, index: usize, value: ValueRef<'_>) -> Error {
-        let EngineRow::Sqlite(row) = self.0;
-        let name = row.name(index).unwrap_or_default();
+        let name = match self.0 {
+            EngineRow::Sqlite(row) => row.name(index),
+            #[cfg(feature = "postgres")]
+            EngineRow::Postgres(row) => row.name(index),
+        };
+        let name = name.unwrap_or_default();
         Error::Defect(format!("column {index} ({name}) contains {} that is not expected there", value.kind()))
     }
 }

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::ops::ControlFlow;
 
 use super::connection::{Access, Connection};
+use super::engine::Engine;
 pub(crate) use super::error::Error;
 use super::params::Params;
 pub(crate) use super::row::word;
@@ -122,11 +123,12 @@ impl Tx<'_> {
         items: impl Iterator<Item = T>,
         params: impl Fn(T) -> Result<P, Error>,
     ) -> Result<(), Error> {
-        let mut statement = self.connection.prepare(sql)?;
-        for item in items {
-            statement.execute(&params(item)?)?;
-        }
-        Ok(())
+        self.connection.prepare(sql)?.execute_each(items.map(params))
+    }
+
+    /// Returns the engine that stores the rows, for work that no common statement does.
+    pub(crate) fn engine(&self) -> Engine {
+        self.connection.engine()
     }
 
     /// Returns the connection, for statements that only one engine has.
@@ -148,17 +150,17 @@ impl Tx<'_> {
     }
 
     fn by_savepoint<T>(&self, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-        self.run("SAVEPOINT act", [])?;
+        self.connection.set_savepoint()?;
         match f() {
             Ok(value) => {
-                self.run("RELEASE act", [])?;
+                self.connection.release_savepoint()?;
                 Ok(value)
             }
             Err(error) => {
                 // The first error is reported. After some errors, such as a full disk, the engine has already rolled back
                 // the whole transaction. The savepoint then no longer exists, and the second error is reported instead
                 // of a refusal, so that the whole batch is rolled back.
-                let undone = self.run("ROLLBACK TO act", []).and_then(|_| self.run("RELEASE act", []));
+                let undone = self.connection.undo_to_savepoint();
                 match (error, undone) {
                     (Error::Refused(_), Err(worse)) => Err(worse),
                     (error, _) => Err(error),
@@ -180,6 +182,16 @@ pub(crate) fn snapshot<T>(
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let _transaction = Open::begin(connection, Access::Read)?;
+    f(&Tx { connection, state: None, undo: Undo::Savepoint, now, earliest: now })
+}
+
+/// Runs `f` in a transaction that has begun, on its snapshot.
+#[cfg(feature = "postgres")]
+pub(crate) fn in_snapshot<T>(
+    connection: &Connection,
+    now: Timestamp,
+    f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
     f(&Tx { connection, state: None, undo: Undo::Savepoint, now, earliest: now })
 }
 

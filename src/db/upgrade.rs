@@ -3,15 +3,8 @@
 
 use std::path::Path;
 
+pub(crate) use super::engine::Engine;
 use super::tx::{Error, Tx};
-
-/// A database engine, as far as the text of a statement depends on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Engine {
-    Sqlite,
-    #[cfg_attr(not(test), expect(dead_code, reason = "PostgreSQL cannot be opened yet"))]
-    Postgres,
-}
 
 /// The same statements in the text of each engine.
 #[derive(Clone, Copy)]

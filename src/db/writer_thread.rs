@@ -7,25 +7,21 @@
 //! batch. The runtime therefore does not wait for the fsync of a durable batch.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::thread::JoinHandle;
 
-use super::clock::Clock;
 use super::halt::Halt;
 use super::hooks::Hooks;
-use super::job::{self, Answering};
-use super::sqlite::engine::{By, Engine};
-use super::sqlite::identity::Identity;
-use super::sqlite::reserve::Reserve;
+use super::job::{self, Answering, By};
 use super::tx::Error;
 use super::writer::{QUEUE_JOBS_MAX, Writer};
+use super::writing_engine::WritingEngine;
 
 struct Shared<H: Hooks> {
     writer: Arc<Writer>,
     rows: Mutex<Vec<H::Row>>,
-    engine: Mutex<Engine<H>>,
+    engine: Mutex<WritingEngine<H>>,
     answering: Answering,
     /// The reason why the last checkpoint left pages in the write-ahead log.
     left: OnceLock<Error>,
@@ -38,7 +34,7 @@ impl<H: Hooks> Shared<H> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn engine(&self) -> MutexGuard<'_, Engine<H>> {
+    fn engine(&self) -> MutexGuard<'_, WritingEngine<H>> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -50,16 +46,8 @@ pub(crate) struct WriterThread<H: Hooks> {
 }
 
 impl<H: Hooks> WriterThread<H> {
-    /// Opens the writing connection and starts the thread.
-    pub(crate) fn start(
-        path: &Path,
-        writer: Arc<Writer>,
-        clock: Arc<Clock>,
-        hooks: H,
-        identity: Arc<Identity>,
-        reserve: Arc<Reserve>,
-    ) -> Result<Self, Error> {
-        let engine = Engine::open(path, clock, hooks, Arc::clone(writer.broken()), identity, reserve)?;
+    /// Starts the thread, which runs the jobs of `writer` on the engine.
+    pub(crate) fn start(writer: Arc<Writer>, engine: WritingEngine<H>) -> Result<Self, Error> {
         let answering = engine.answering();
         let (rows, engine) = (Mutex::default(), Mutex::new(engine));
         let shared =

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use tokio::runtime::Builder;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::task::{Id, JoinError, JoinSet};
 
@@ -66,10 +67,7 @@ impl Worker {
         network: Arc<dyn DeliveryNetwork>,
         settings: Settings,
     ) -> std::io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .max_blocking_threads(LOOKUP_THREADS_MAX)
-            .build()?;
+        let runtime = runtime_builder().enable_all().max_blocking_threads(LOOKUP_THREADS_MAX).build()?;
         let (stop, stopped) = watch::channel(false);
         let (tls, new_deliveries) = (Arc::default(), Notify::new());
         let deliveries = Arc::new(Deliveries { store, world, telemetry, network, settings, tls, new_deliveries });
@@ -104,6 +102,20 @@ impl Drop for Worker {
     fn drop(&mut self) {
         let _ = self.stop.send(true);
     }
+}
+
+/// Returns the builder of the runtime, which works on the delivery thread.
+#[cfg(not(feature = "postgres"))]
+fn runtime_builder() -> Builder {
+    Builder::new_current_thread()
+}
+
+/// Returns the builder of the runtime. A task that waits for a server is not possible in a runtime with one thread.
+#[cfg(feature = "postgres")]
+fn runtime_builder() -> Builder {
+    let mut builder = Builder::new_multi_thread();
+    builder.worker_threads(1);
+    builder
 }
 
 /// The state that all attempts share.
@@ -177,7 +189,8 @@ impl Deliveries {
     /// wait for the transaction.
     async fn run_intake(&self) {
         loop {
-            let outcome = match self.store.read(outbox::has_more) {
+            let has_more = self.store.leads().and_then(|leads| Ok(leads && self.store.read(outbox::has_more)?));
+            let outcome = match has_more {
                 Ok(false) => {
                     self.store.health().report(store::HR_INTAKE, &Ok(()));
                     tokio::time::sleep(POLL_INTERVAL).await;
@@ -244,6 +257,9 @@ impl Deliveries {
     fn next_dispatches(&self, running: &RunningAttempts) -> Result<Vec<Dispatch>, Error> {
         let busy: HashSet<&OrganizationId> = running.values().map(|(busy, _)| busy).collect();
         let suspects = running.values().filter(|(_, is_suspect)| *is_suspect).count();
+        if let Ok(false) = self.store.leads() {
+            return Ok(Vec::new());
+        }
         let chosen = self.store.read(|tx| {
             let mut due = outbox::due(tx)?;
             due.retain(|organization| !busy.contains(&organization.organization_id));

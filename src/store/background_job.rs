@@ -14,6 +14,8 @@ use std::time::Duration;
 use super::attachment::sweep;
 use super::erasure::{self, deferred_job, retention};
 use super::parts::Parts;
+#[cfg(feature = "postgres")]
+use super::parts::Place;
 use super::role::closing;
 use super::staging::job as import;
 use super::usage::{indexing, pruning};
@@ -22,7 +24,7 @@ use crate::db::Error;
 use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER};
 use crate::db::job_reader::JobReader;
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
-use crate::db::sqlite::{checkpoint, connection, full_disk};
+use crate::db::sqlite::{checkpoint, full_disk};
 
 /// The job that creates deliveries to HR systems from decisions. `hr::worker` runs this job and the two below.
 pub const HR_INTAKE: BackgroundJob = BackgroundJob::new("hr_intake");
@@ -101,6 +103,13 @@ const TABLE: [Row; 15] = [
     (BACKUP,         1_000,  Thread::Backups,      backup),           // Copies the file if a backup is due. Has its own thread, because a copy can take minutes.
 ];
 
+/// The jobs that only concern a file. They do not run if the data is on a server.
+const OF_FILE: [BackgroundJob; 4] = [IDLE_CACHE, RESERVE, CHECKPOINT, BACKUP];
+
+/// The jobs that need to run on only one of several servers. The other jobs concern state in the memory of each server.
+#[cfg(feature = "postgres")]
+const OF_ONE_SERVER: [BackgroundJob; 5] = [USAGE_PRUNING, IMPORTS, RETENTION, ASKED_ERASURES, ROLE_CLOSING];
+
 /// Starts the jobs of the table.
 pub(super) fn start(parts: &Parts) -> Result<Scheduler, Error> {
     start_jobs(parts, &TABLE)
@@ -115,10 +124,14 @@ pub(super) fn start_without(parts: &Parts, name: &str) -> Result<Scheduler, Erro
 
 fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
     // The jobs of `Thread::Writes` share a connection. A job on another thread would wait while they read.
-    let reader = connection::open_job_reader(&parts.path)?;
+    let reader = parts.open_job_reader()?;
     let (mut writes, mut reads, mut checkpoints, mut backups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for &(job, rest_ms, thread, prepare) in rows {
-        let scheduled = ScheduledJob { job, rest: Duration::from_millis(rest_ms), step: prepare(parts, &reader)? };
+        if parts.file().is_none() && OF_FILE.contains(&job) {
+            continue;
+        }
+        let step = with_lease(parts, job, prepare(parts, &reader)?);
+        let scheduled = ScheduledJob { job, rest: Duration::from_millis(rest_ms), step };
         match thread {
             Thread::Writes => writes.push(scheduled),
             Thread::Reads => reads.push(scheduled),
@@ -131,8 +144,33 @@ fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
     Scheduler::start(threads, &parts.health)
 }
 
+/// Lets a job of one server run only while this server has the lease. With a file, this function changes nothing.
+#[cfg(feature = "postgres")]
+fn with_lease(parts: &Parts, job: BackgroundJob, mut step: Step) -> Step {
+    let Place::Server(server) = &parts.place else { return step };
+    if !OF_ONE_SERVER.contains(&job) {
+        return step;
+    }
+    let lease = Arc::clone(&server.lease);
+    Box::new(move || match lease.is_held() {
+        Ok(true) => step(),
+        Ok(false) => None,
+        Err(error) => Some(Err(error)),
+    })
+}
+
+#[cfg(not(feature = "postgres"))]
+fn with_lease(_: &Parts, _: BackgroundJob, step: Step) -> Step {
+    step
+}
+
+/// Returns the error of a job that needs a file. Such a job is not started for a server.
+fn no_file() -> Error {
+    Error::Defect("the job needs a file".to_owned())
+}
+
 fn cached_state(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
-    cached_state::job_step(&parts.path, Arc::clone(&parts.cached))
+    cached_state::job_step(parts.open_job_reader()?, Arc::clone(&parts.cached))
 }
 
 fn refusals(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
@@ -200,24 +238,29 @@ fn role_closing(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
 }
 
 fn wiping(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
+    #[cfg(feature = "postgres")]
+    if let Place::Server(server) = &parts.place {
+        return Ok(erasure::vacuum_step(Arc::clone(&server.target), Arc::clone(&parts.erasures)));
+    }
     Ok(erasure::wiping_step(reader.clone(), Arc::clone(&parts.erasures), Arc::clone(&parts.writer)))
 }
 
 fn checkpoints(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
     let (world, broken) = (Arc::clone(&parts.world), Arc::clone(parts.writer.broken()));
-    let (identity, health) = (Arc::clone(&parts.identity), Arc::clone(&parts.health));
+    let (path, identity) = parts.file().ok_or_else(no_file)?;
+    let (identity, health) = (Arc::clone(identity), Arc::clone(&parts.health));
     let erasures = Arc::clone(&parts.erasures);
     let truncate_if_due = move |truncate: &mut dyn FnMut() -> bool| erasures.truncate_log(truncate);
-    checkpoint::job_step(&parts.path, world, broken, truncate_if_due, identity, health)
+    checkpoint::job_step(path, world, broken, truncate_if_due, identity, health)
 }
 
-#[expect(clippy::unnecessary_wraps, reason = "every row of the table has the same type")]
 fn backup(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
+    let (path, identity) = parts.file().ok_or_else(no_file)?;
     Ok(backup::job_step(backup::Parts {
-        path: parts.path.clone(),
+        path: path.clone(),
         world: Arc::clone(&parts.world),
         clock: Arc::clone(&parts.clock),
-        identity: Arc::clone(&parts.identity),
+        identity: Arc::clone(identity),
         log: Arc::clone(&parts.log),
         health: Arc::clone(&parts.health),
         backups: Arc::clone(&parts.backups),

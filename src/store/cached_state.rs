@@ -1,15 +1,14 @@
 //! Cached state: the API keys of recent requests, and the change numbers of portals. The service invalidates this state
 //! at once after its own durable commits. A job detects all other changes, such as those by commands.
 
-use std::path::Path;
 use std::sync::Arc;
 
 use super::api_key::cache::KeyCache;
 use super::change_number::{self, Changes, PortalChanges};
 use super::usage::indexing::UnindexedRows;
+use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Step;
-use crate::db::sqlite::connection::{self, Use};
-use crate::db::tx::{self, Error, Tx};
+use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
 /// The cached state of a service.
@@ -31,14 +30,13 @@ impl CachedState {
 
 /// Prepares the job that invalidates cached state after changes in the file. The job skips changes from before its
 /// start, because the cache is empty at the start.
-pub(super) fn job_step(path: &Path, cached: Arc<CachedState>) -> Result<Step, Error> {
-    let connection = connection::open(path, Use::Read)?;
-    cached.portals.begin(tx::snapshot(&connection, Timestamp::from_micros(0), change_number::portals)?);
+pub(super) fn job_step(reader: JobReader, cached: Arc<CachedState>) -> Result<Step, Error> {
+    cached.portals.begin(reader.snapshot(Timestamp::from_micros(0), change_number::portals)?);
     Ok(Box::new(move || {
         let after = cached.portals.newest();
         // The next step repeats a failed read. Requests that need the file report the failure.
         let read = |tx: &Tx<'_>| change_number::changes_after(tx, after);
-        if let Ok(changes) = tx::snapshot(&connection, Timestamp::from_micros(0), read) {
+        if let Ok(changes) = reader.snapshot(Timestamp::from_micros(0), read) {
             cached.invalidate(changes);
         }
         None

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use super::schema::CURRENT;
+use super::server;
 use crate::db::Error;
+use crate::db::location::is_server;
 use crate::db::sqlite::file;
 pub use crate::db::sqlite::file::{
     Lock, Missing, Older, OpenError, beside, is_locked, parent, require_absent, resolve, write_manifest,
@@ -15,6 +17,9 @@ pub use crate::db::sqlite::upgrade_plan::{Effect, SchemaChange, UpgradePlan};
 /// Ensures that the file exists and has this program's schema version. Creates or refuses a missing file, and upgrades
 /// or refuses an older one. Does not change a foreign or newer file.
 pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenError> {
+    if is_server(path) {
+        return server::prepare(path, missing);
+    }
     file::prepare(path, &CURRENT, missing, older)
 }
 
@@ -29,6 +34,9 @@ pub fn require_servable(path: &Path) -> Result<(), OpenError> {
 /// Checks that the file is readable and has this program's schema version. The file and its directory need not be
 /// writable.
 pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
+    if is_server(path) {
+        return server::prepare(path, Missing::Refuse);
+    }
     file::prepare_to_read(path, &CURRENT)
 }
 

@@ -55,6 +55,7 @@ pub mod role;
 pub mod role_step;
 mod schema;
 pub mod second_factor;
+mod server;
 mod service;
 pub mod session;
 pub mod sign_in_link;
@@ -74,6 +75,7 @@ pub use self::open::READERS_MAX;
 pub use self::refused_credential::Refused;
 pub use self::service::Store;
 pub use self::usage::writer::RowOutcome;
+pub use crate::db::location::{is_server, shown};
 pub use crate::db::{
     Closed, Error, Grade, Halt, OpenError, Reserve, Tx, act_alone, clock, health, read_alone, read_unchanged,
 };

@@ -5,17 +5,21 @@ use std::sync::Arc;
 
 use super::cached_state::CachedState;
 use super::hooks::StoreHooks;
-use super::parts::Parts;
+use super::parts::{Parts, Place};
 use super::refused_credential::RefusalLog;
 use super::service::Store;
-use super::{background_job, erasure, file, form_secret};
+use super::{background_job, erasure, file, form_secret, server};
 use crate::db::clock::Clock;
 use crate::db::health::Health;
+use crate::db::location::is_server;
+use crate::db::readers::Readers;
 use crate::db::sqlite::connection::{self, Use};
+use crate::db::sqlite::engine::Engine;
 use crate::db::sqlite::full_disk;
 use crate::db::sqlite::identity::Identity;
 use crate::db::writer::Writer;
 use crate::db::writer_thread::WriterThread;
+use crate::db::writing_engine::WritingEngine;
 use crate::db::{OpenError, Reserve};
 use crate::world::World;
 
@@ -24,10 +28,13 @@ use crate::world::World;
 pub const READERS_MAX: u32 = 17;
 
 impl Store {
-    /// Opens the file for a service. Creates a missing file, upgrades an older file, and locks the file so that no
-    /// second service can open it.
+    /// Opens the database for a service: a file, or the database of a server if `path` is a URL. Creates a missing file,
+    /// upgrades an older file, and locks the file so that no second service can open it.
     #[expect(clippy::needless_pass_by_value, reason = "the store holds the world for as long as it is open")]
     pub fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, OpenError> {
+        if is_server(path) {
+            return server::open(path, &world);
+        }
         let path = &file::resolve(path);
         let reserve = Arc::new(Reserve::of(path, Arc::clone(&world)));
         full_disk::retry(&reserve, || file::require_servable(path))?;
@@ -53,16 +60,17 @@ impl Store {
         let hooks = StoreHooks::new(Arc::clone(&cached), Arc::clone(&erasures));
         let clock = Arc::new(Clock::open(&connection, Arc::clone(world))?);
         let writer = Arc::new(Writer::default());
-        let writer_thread = WriterThread::start(
+        let engine = Engine::open(
             path,
-            Arc::clone(&writer),
             Arc::clone(&clock),
             hooks,
+            Arc::clone(writer.broken()),
             Arc::clone(&identity),
             Arc::clone(reserve),
         )?;
+        let writer_thread = WriterThread::start(Arc::clone(&writer), WritingEngine::Sqlite(engine))?;
         let parts = Parts {
-            path: path.to_owned(),
+            place: Place::File(path.to_owned()),
             world: Arc::clone(world),
             refusals: RefusalLog::new(Arc::clone(&writer), Arc::clone(world)),
             writer,
@@ -77,13 +85,13 @@ impl Store {
             erasures,
             retention_runs: Arc::default(),
             usage_days: Arc::default(),
-            identity,
+            identity: Some(Arc::clone(&identity)),
         };
-        let readers = connection::open_readers(path, READERS_MAX)?;
+        let readers = Readers::Sqlite(connection::open_readers(path, READERS_MAX)?);
         let scheduler = background_job::start(&parts)?;
         let form_secret = form_secret::load_or_create(&connection, world.as_ref())?;
-        parts.identity.opened()?;
-        parts.identity.mark_at_start(&connection, world.as_ref())?;
-        Ok(Self { scheduler, readers, parts, erased_again, erased_without_list, form_secret, _lock: lock })
+        identity.opened()?;
+        identity.mark_at_start(&connection, world.as_ref())?;
+        Ok(Self { scheduler, readers, parts, erased_again, erased_without_list, form_secret, _lock: Some(lock) })
     }
 }

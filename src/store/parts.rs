@@ -8,10 +8,15 @@ use super::cached_state::CachedState;
 use super::erasure::{Erasures, retention};
 use super::hooks::StoreHooks;
 use super::refused_credential::RefusalLog;
+use crate::db::Error;
 use crate::db::Reserve;
 use crate::db::clock::Clock;
 use crate::db::health::Health;
+use crate::db::job_reader::JobReader;
+#[cfg(feature = "postgres")]
+use crate::db::postgres::{Readers, SharedLease, Target};
 use crate::db::service_log::ServiceLog;
+use crate::db::sqlite::connection;
 use crate::db::sqlite::identity::Identity;
 use crate::db::sqlite::idle_cache::IdleCache;
 use crate::db::writer::Writer;
@@ -19,7 +24,7 @@ use crate::db::writer_thread::WriterThread;
 use crate::world::World;
 
 pub(super) struct Parts {
-    pub(super) path: PathBuf,
+    pub(super) place: Place,
     pub(super) world: Arc<dyn World>,
     pub(super) writer: Arc<Writer>,
     pub(super) writer_thread: Arc<WriterThread<StoreHooks>>,
@@ -36,5 +41,50 @@ pub(super) struct Parts {
     /// The number of days for which usage rows are retained; unset if there is no limit.
     pub(super) usage_days: Arc<OnceLock<u32>>,
     // Must be dropped after every connection. `Identity` has the file open, and closing the file drops SQLite's locks.
-    pub(super) identity: Arc<Identity>,
+    pub(super) identity: Option<Arc<Identity>>,
+}
+
+/// Where the data is.
+pub(super) enum Place {
+    /// In a file of this machine, at this path.
+    File(PathBuf),
+    #[cfg(feature = "postgres")]
+    Server(ServerPlace),
+}
+
+/// The parts that only a service with a server has.
+#[cfg(feature = "postgres")]
+pub(super) struct ServerPlace {
+    pub(super) target: Arc<Target>,
+    pub(super) readers: Arc<Readers>,
+    pub(super) lease: Arc<SharedLease>,
+}
+
+impl Parts {
+    /// Returns the path of the file and its identity, if the data is in a file.
+    pub(super) fn file(&self) -> Option<(&PathBuf, &Arc<Identity>)> {
+        match &self.place {
+            Place::File(path) => self.identity.as_ref().map(|identity| (path, identity)),
+            #[cfg(feature = "postgres")]
+            Place::Server(_) => None,
+        }
+    }
+
+    /// Returns whether this process does the work that only one of several servers does.
+    pub(super) fn leads(&self) -> Result<bool, Error> {
+        match &self.place {
+            Place::File(_) => Ok(true),
+            #[cfg(feature = "postgres")]
+            Place::Server(server) => server.lease.is_held(),
+        }
+    }
+
+    /// Opens a reading connection for background jobs. With a server, the jobs share the connections of requests.
+    pub(super) fn open_job_reader(&self) -> Result<JobReader, Error> {
+        match &self.place {
+            Place::File(path) => connection::open_job_reader(path),
+            #[cfg(feature = "postgres")]
+            Place::Server(server) => Ok(JobReader::of_pool(Arc::clone(&server.readers))),
+        }
+    }
 }

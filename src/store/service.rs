@@ -12,8 +12,8 @@ use super::usage::writer::{QueuedRow, RowOutcome};
 use super::{activity, attachment, file, usage};
 use crate::db::clock::{self, Clock};
 use crate::db::health::Health;
+use crate::db::readers::Readers;
 use crate::db::scheduler::Scheduler;
-use crate::db::sqlite::connection::Readers;
 use crate::db::sqlite::wal;
 use crate::db::{Closed, Error, Grade, Halt, Reserve, Tx};
 use crate::domain::activity::ChainHead;
@@ -27,7 +27,7 @@ pub struct Store {
     pub(super) erased_without_list: usize,
     pub(super) form_secret: [u8; 32],
     // Must be dropped last. Another service may open the file only after this service has finished with it.
-    pub(super) _lock: Arc<file::Lock>,
+    pub(super) _lock: Option<Arc<file::Lock>>,
 }
 
 impl Store {
@@ -133,7 +133,7 @@ impl Store {
     /// # Errors
     /// [`Error::Unavailable`] otherwise. The service then writes nothing more.
     pub fn require_same_files(&self) -> Result<(), Error> {
-        let Some(why) = self.parts.identity.changed() else { return Ok(()) };
+        let Some(why) = self.parts.file().and_then(|(_, identity)| identity.changed()) else { return Ok(()) };
         let halt = Halt::Lost(why);
         let error = Error::Unavailable(halt.to_string());
         let _ = self.parts.writer.broken().set(halt);
@@ -144,6 +144,15 @@ impl Store {
     /// returns the same number, the writer was busy or stuck in the meantime.
     pub fn writer_beats(&self) -> u64 {
         self.parts.writer_thread.beats()
+    }
+
+    /// Returns whether this process does the work that only one of several servers does. With a file, there is one
+    /// process.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if the database server does not answer.
+    pub fn leads(&self) -> Result<bool, Error> {
+        self.parts.leads()
     }
 
     /// Returns the health of the background jobs.
@@ -214,7 +223,7 @@ impl Store {
 
     /// Returns the size of the write-ahead log, for the operator's metrics.
     pub fn wal_bytes(&self) -> u64 {
-        wal::log_bytes(&self.parts.path)
+        self.parts.file().map_or(0, |(path, _)| wal::log_bytes(path))
     }
 
     /// Returns the size of all attachments, for the operator's metrics.

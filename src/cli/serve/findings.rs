@@ -9,6 +9,7 @@ use rustix::fs::{Access, access};
 
 use super::Args;
 use crate::cli::finding::Finding;
+use crate::store::is_server;
 use crate::store::{self, file::parent};
 use crate::world::World;
 
@@ -27,7 +28,25 @@ impl Args {
         let base_url = self.tls.flaw_of_base_url(self.base_url.as_deref());
         let base_url = base_url.map(|sentence| Finding { option: "base-url", sentence });
         let tls = self.tls.contradictions(self.base_url.as_deref(), is_redirecting).into_iter();
-        tls.chain(base_url).chain(redirects).chain(self.backups.contradiction()).collect()
+        let of_server = self.server_contradictions();
+        tls.chain(base_url).chain(redirects).chain(self.backups.contradiction()).chain(of_server).collect()
+    }
+
+    /// Returns a finding for each option that needs a file, if the data is on a server.
+    fn server_contradictions(&self) -> Vec<Finding> {
+        if !is_server(&self.path()) {
+            return Vec::new();
+        }
+        let options = [
+            ("demo", self.demo, "choose a file for the sample company"),
+            ("acme-domain", self.tls.acme.is_set(), "order the certificate with another program, and pass --tls-cert"),
+            ("backup-dir", self.backups.directory().is_some(), "make backups with the tools of PostgreSQL"),
+        ];
+        let finding = |option, instead| Finding {
+            option,
+            sentence: format!("--{option} needs a file for --db, which is a PostgreSQL server; {instead}"),
+        };
+        options.into_iter().filter(|(_, is_set, _)| *is_set).map(|(option, _, why)| finding(option, why)).collect()
     }
 
     /// Returns the reasons why the service would not start, apart from [`Args::contradictions`], in the order of the
@@ -37,7 +56,9 @@ impl Args {
         let mut find = |option, sentence: Option<String>| {
             findings.extend(sentence.map(|sentence| Finding { option, sentence }));
         };
-        find("db", flaw_of_file(&self.path()));
+        if !is_server(&self.path()) {
+            find("db", flaw_of_file(&self.path()));
+        }
         find("tls-cert", self.tls.flaw_of_files(world));
         find("acme-domain", self.tls.acme.flaw_of_folder(&self.path()));
         find("acme-ca-file", self.tls.acme.flaw_of_trust());

@@ -50,7 +50,7 @@ impl Connection {
 
     /// Returns a number that grows with each statement that may have changed rows. It also grows with each failed
     /// statement of a transaction, which PostgreSQL can then only roll back.
-    pub(super) fn changes(&self) -> u64 {
+    pub(in super::super) fn changes(&self) -> u64 {
         self.changes.get()
     }
 
@@ -150,7 +150,7 @@ impl Connection {
     }
 
     /// Rolls the transaction back, if there is one. If the connection is gone, the server rolls it back.
-    pub(super) fn roll_back(&self) -> Result<(), Error> {
+    pub(in super::super) fn roll_back(&self) -> Result<(), Error> {
         self.failed.set(None);
         if !self.in_transaction.replace(false) || self.is_broken() {
             return Ok(());
@@ -163,12 +163,12 @@ impl Connection {
     }
 
     /// Sets the savepoint of an act.
-    pub(super) fn set_savepoint(&self) -> Result<(), Error> {
+    pub(in super::super) fn set_savepoint(&self) -> Result<(), Error> {
         self.simple("SAVEPOINT act").map(drop)
     }
 
     /// Removes the savepoint, and keeps the writes of the act.
-    pub(super) fn release_savepoint(&self) -> Result<(), Error> {
+    pub(in super::super) fn release_savepoint(&self) -> Result<(), Error> {
         self.simple("RELEASE act").map(drop)
     }
 
@@ -177,7 +177,7 @@ impl Connection {
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the whole transaction must run again, or is gone.
-    pub(super) fn undo_to_savepoint(&self) -> Result<(), Error> {
+    pub(in super::super) fn undo_to_savepoint(&self) -> Result<(), Error> {
         if let Some(Effect::Retry | Effect::Lost) = self.failed.get() {
             return Err(Error::Unavailable("the transaction must run again".to_owned()));
         }

@@ -8,7 +8,8 @@ use std::time::Duration;
 use super::super::error::Error;
 use super::super::params::{Binder, Params};
 use super::super::value::ValueRef;
-use super::connection::{CommitFailure, Connection};
+use super::connection::CommitFailure;
+pub(in super::super) use super::connection::Connection;
 use super::lock::Lock;
 use super::value;
 
@@ -31,6 +32,11 @@ impl Connection {
     /// commit, the outcome remains unknown.
     pub(in super::super) fn begin_to_write(&self) -> Result<(), Error> {
         self.begin(&format!("BEGIN; {}", Lock::Writer.wait())).map(drop)
+    }
+
+    /// Sets whether commits wait for the disk and the standby.
+    pub(in super::super) fn set_durable(&self, is_durable: bool) -> Result<(), Error> {
+        self.batch(if is_durable { "RESET synchronous_commit" } else { "SET synchronous_commit = off" })
     }
 
     pub(in super::super) fn commit_alone(&self) -> Result<(), Error> {

@@ -5,7 +5,8 @@
 //! For a moment, an old holder and a new one may both work. The lease therefore only saves work: each step is a
 //! transaction of the writer and checks what is due.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 use super::connection::Connection;
 use super::lock::Lock;
@@ -51,5 +52,32 @@ impl Lease {
             self.is_held = taken.first().is_some_and(|text| text.as_deref() == Some("t"));
         }
         Ok(self.is_held)
+    }
+}
+
+/// The time for which an answer of the server about the lease is used again, so that steps which are often due do not
+/// ask each time.
+const ANSWER_USED_FOR: Duration = Duration::from_secs(1);
+
+/// The lease that all background work of one server shares.
+pub(crate) struct SharedLease(Mutex<(Lease, Option<Instant>)>);
+
+impl SharedLease {
+    pub(crate) fn new(target: Arc<Target>) -> Self {
+        Self(Mutex::new((Lease::new(target), None)))
+    }
+
+    /// Returns whether this server does the background work. Takes the lease if it is free.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if there is no server.
+    pub(crate) fn is_held(&self) -> Result<bool, Error> {
+        let (lease, asked_at) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if asked_at.is_some_and(|at| at.elapsed() < ANSWER_USED_FOR) {
+            return Ok(lease.is_held);
+        }
+        let is_held = lease.hold()?;
+        *asked_at = Some(Instant::now());
+        Ok(is_held)
     }
 }

@@ -5,17 +5,24 @@
 //! The driver is `tokio-postgres`. Each connection has a runtime of its own on the thread that uses the connection
 //! ([`session`]), so that callers block, as they do with SQLite, and no statement wakes a second thread.
 //!
-//! A thread of another runtime must not call this module, because a runtime cannot wait inside a runtime.
+//! A thread of another runtime may call this module if that runtime has several threads ([`session`]). The tasks of a
+//! runtime with one thread must not call it.
 
+pub(crate) mod command;
 mod connection;
 pub(super) mod driver;
+pub(crate) mod engine;
 mod error;
 mod lease;
+#[cfg_attr(
+    not(test),
+    expect(dead_code, reason = "cached state is compared every 100 ms; hints would make it follow sooner")
+)]
 mod listener;
 mod lock;
 mod open_error;
 mod prepare;
-mod readers;
+pub(super) mod readers;
 mod registration;
 mod session;
 mod settings;
@@ -24,14 +31,15 @@ mod target;
 #[cfg(test)]
 mod tests;
 mod tls;
+pub(crate) mod vacuum;
 mod value;
 mod writer;
 
-pub(crate) use connection::Connection;
-pub(crate) use lease::Lease;
-pub(crate) use listener::Listener;
+pub(crate) use lease::SharedLease;
 pub(crate) use open_error::OpenError;
 pub(crate) use prepare::{Missing, Schema, prepare};
 pub(crate) use readers::Readers;
+pub(crate) use registration::ID_BYTES;
+pub(crate) use settings::open_to_write;
 pub(crate) use target::Target;
-pub(crate) use writer::{Mode, Writer};
+pub(crate) use writer::{Patience, Writer};

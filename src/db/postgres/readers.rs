@@ -6,11 +6,13 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::connection::Connection;
 use super::open_error::OpenError;
 use super::settings::{self, Use};
 use super::target::Target;
+use crate::db::connection::Connection;
 use crate::db::error::Error;
+use crate::db::tx::{self, Tx};
+use crate::domain::timestamp::Timestamp;
 
 /// The maximum time for which a caller waits for a connection.
 const WAIT_MAX: Duration = Duration::from_secs(5);
@@ -33,7 +35,7 @@ struct State {
 impl Readers {
     /// Opens a pool and its first connection, so that the start fails if the server cannot be used.
     pub(crate) fn open(target: Arc<Target>, connections_max: usize) -> Result<Self, OpenError> {
-        let first = settings::open(&target, Use::Read)?;
+        let first = Connection::of_postgres(settings::open(&target, Use::Read)?);
         let state = Mutex::new(State { idle: vec![first], count: 1 });
         Ok(Self { target, connections_max, state, freed: Condvar::new() })
     }
@@ -46,14 +48,23 @@ impl Readers {
         let mut tries = 0;
         let taken = loop {
             let taken = self.take()?;
-            match taken.connection().begin_to_read() {
+            match taken.connection().as_postgres().begin_to_read() {
                 Ok(()) => break taken,
                 // After a failover, every connection of the pool is broken. The last try opens a new one.
-                Err(_) if taken.connection().is_broken() && tries < self.connections_max => tries += 1,
+                Err(_) if taken.connection().as_postgres().is_broken() && tries < self.connections_max => tries += 1,
                 Err(error) => return Err(error),
             }
         };
         f(taken.connection())
+    }
+
+    /// Runs `f` on one snapshot, as a transaction at this time.
+    pub(in super::super) fn snapshot<T>(
+        &self,
+        now: Timestamp,
+        f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        self.read(|connection| tx::in_snapshot(connection, now, f))
     }
 
     /// Takes an idle connection, opens one, or waits for one.
@@ -69,7 +80,7 @@ impl Readers {
                 state.count += 1;
                 drop(state);
                 match settings::open(&self.target, Use::Read) {
-                    Ok(connection) => return Ok(self.taken(connection)),
+                    Ok(connection) => return Ok(self.taken(Connection::of_postgres(connection))),
                     Err(error) => refused = Some(error),
                 }
                 state = self.state();
@@ -110,7 +121,7 @@ impl Taken<'_> {
 
 impl Drop for Taken<'_> {
     fn drop(&mut self) {
-        let usable = self.connection.take().filter(|one| one.roll_back().is_ok() && !one.is_broken());
+        let usable = self.connection.take().filter(|one| one.roll_back().is_ok() && !one.as_postgres().is_broken());
         let mut state = self.readers.state();
         match usable {
             Some(connection) => state.idle.push(connection),

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::runtime::{Builder, Runtime};
+use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, SimpleQueryMessage, Socket, Statement};
@@ -185,7 +185,16 @@ fn block<T>(runtime: &Runtime, deadline: Duration, future: impl Future<Output = 
         let _entered = runtime.enter();
         tokio::time::timeout(deadline, future)
     };
-    runtime.block_on(timer).ok()
+    leave_runtime(|| runtime.block_on(timer).ok())
+}
+
+/// Runs `f`, which waits. On a thread of the server's runtime, the other tasks of the thread continue on another thread
+/// meanwhile.
+fn leave_runtime<T>(f: impl FnOnce() -> T) -> T {
+    match Handle::try_current() {
+        Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => tokio::task::block_in_place(f),
+        _ => f(),
+    }
 }
 
 /// The driver's side of a session: it writes requests, reads answers, and receives messages.

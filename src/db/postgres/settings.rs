@@ -7,6 +7,7 @@ use super::connection::Connection;
 use super::open_error::{OpenError, of_connect};
 use super::session::Session;
 use super::target::Target;
+use crate::db::connection::Connection as SharedConnection;
 use crate::db::error::Error;
 
 /// The oldest version that the service accepts, as `server_version_num` gives it. The tests run on it.
@@ -15,6 +16,9 @@ const VERSION_MIN: u32 = 150_000;
 /// The maximum time for a statement of a request or a job. Statements of the service take milliseconds; reports and
 /// exports read in pages.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The maximum time for the maintenance of one table. The service waits for it when it stops.
+const MAINTENANCE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The maximum time for which a statement waits for a lock, as for a SQLite file.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -31,6 +35,8 @@ const ANSWER_MARGIN: Duration = Duration::from_secs(5);
 pub(crate) enum Use {
     Write,
     Read,
+    /// For maintenance of tables, which can take longer than a statement of a request.
+    Maintain,
     /// For one lock that is held as long as the connection lasts, or for notifications.
     Idle,
 }
@@ -57,13 +63,18 @@ pub(super) fn open(target: &Target, for_use: Use) -> Result<Connection, OpenErro
     Err(reported.unwrap_or_else(|| OpenError::Url("it has no host".to_owned())))
 }
 
+/// Opens a connection for the steps of a start.
+pub(crate) fn open_to_write(target: &Target) -> Result<SharedConnection, OpenError> {
+    open(target, Use::Write).map(SharedConnection::of_postgres)
+}
+
 /// Opens a connection while the service runs. The errors are those of a statement.
 pub(super) fn reopen(target: &Target, for_use: Use) -> Result<Connection, Error> {
     open(target, for_use).map_err(|error| Error::Unavailable(error.to_string()))
 }
 
 fn set_up(target: &Target, session: Session, for_use: Use) -> Result<Connection, OpenError> {
-    let connection = Connection::new(session, STATEMENT_TIMEOUT + ANSWER_MARGIN);
+    let connection = Connection::new(session, statement_timeout(for_use) + ANSWER_MARGIN);
     let failed = |error: Error| OpenError::Failed { server: target.to_string(), why: error.to_string() };
     let found = connection.texts(FACTS).map_err(failed)?;
     let facts = Facts::of(&found).ok_or_else(|| failed(Error::Defect("it is not PostgreSQL".to_owned())))?;
@@ -132,13 +143,17 @@ impl Facts {
     }
 }
 
+fn statement_timeout(for_use: Use) -> Duration {
+    if for_use == Use::Maintain { MAINTENANCE_TIMEOUT } else { STATEMENT_TIMEOUT }
+}
+
 /// Returns the statements that set a session up. `pg_temp` comes last in the path, so that a temporary table never hides
 /// a table of the service.
 fn settings(schema: &str, for_use: Use) -> String {
     let schema = schema.replace('"', "\"\"");
     let idle = match for_use {
         Use::Read | Use::Write => IDLE_TIMEOUT.as_millis(),
-        Use::Idle => 0,
+        Use::Maintain | Use::Idle => 0,
     };
     // A writer leaves this setting alone: some services for databases turn it on when the disk is nearly full.
     let read_only = if for_use == Use::Read { "SET default_transaction_read_only = on;" } else { "" };
@@ -157,7 +172,7 @@ fn settings(schema: &str, for_use: Use) -> String {
          SET tcp_user_timeout = 11000;
          SET standard_conforming_strings = on;
          SET timezone = 'UTC'",
-        STATEMENT_TIMEOUT.as_millis(),
+        statement_timeout(for_use).as_millis(),
         LOCK_TIMEOUT.as_millis(),
     )
 }

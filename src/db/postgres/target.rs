@@ -2,7 +2,7 @@
 //! with one exception: without `sslmode`, the certificate of a server on another machine is verified.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use tokio_rustls::rustls::ClientConfig;
 
 use super::open_error::OpenError;
 use super::tls::{self, Roots, Verification};
+use crate::db::location::is_server;
 
 /// The time for a TCP connection to one address. A connection in the same data centre takes milliseconds; after a lost
 /// packet, the system tries again after one second and after three.
@@ -68,7 +69,7 @@ impl Target {
     /// are no certificate authorities.
     pub(crate) fn parse(url: &str) -> Result<Self, OpenError> {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
-        if !is_server(url) {
+        if !is_server(Path::new(url)) {
             return Err(OpenError::Url("it does not begin with postgres:// or postgresql://".to_owned()));
         }
         let mut parameters = Parameters::default();
@@ -81,6 +82,14 @@ impl Target {
         Ok(Self { hosts: hosts.into_iter().map(of_host).collect::<Result<_, _>>()?, shown })
     }
 
+    /// Parses the value of `--db`.
+    ///
+    /// # Errors
+    /// The errors of [`Target::parse`].
+    pub(crate) fn of(db: &Path) -> Result<Self, OpenError> {
+        Self::parse(db.to_str().ok_or_else(|| OpenError::Url("it is not UTF-8".to_owned()))?)
+    }
+
     pub(super) fn hosts(&self) -> &[TargetHost] {
         &self.hosts
     }
@@ -90,11 +99,6 @@ impl std::fmt::Display for Target {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(&self.shown)
     }
-}
-
-/// Returns whether this is the URL of a server, rather than the path of a file.
-pub(crate) fn is_server(url: &str) -> bool {
-    ["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme))
 }
 
 /// The parameters that the driver does not know, or knows with fewer values.

@@ -10,12 +10,13 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::connection::{CommitFailure, Connection};
+use super::connection::CommitFailure;
 use super::error::Effect;
 use super::lock::Lock;
 use super::registration::{Backend, ID_BYTES, WriterId};
 use super::settings::{self, Use};
 use super::target::Target;
+use crate::db::connection::Connection;
 use crate::db::error::Error;
 
 /// The maximum number of times that a transaction runs. Conflicts come only from operators and from transactions that
@@ -54,6 +55,7 @@ pub(crate) enum Mode {
     /// It only adds rows of its own, for example to the usage log, so it does not wait for the others. It must not change
     /// a row by a value that it has read, because another transaction may change the row in between. Its commit is as
     /// durable as that of [`Mode::Logged`].
+    #[cfg_attr(not(test), expect(dead_code, reason = "usage rows are numbered, so they wait for each other"))]
     Append,
 }
 
@@ -119,26 +121,32 @@ impl Writer {
     }
 
     /// Removes the registration, when the service stops.
-    pub(crate) fn finish(self) -> Result<(), Error> {
-        self.connection.as_ref().map_or(Ok(()), |connection| self.id.remove(connection))
+    pub(crate) fn finish(&self) -> Result<(), Error> {
+        self.connection.as_ref().map_or(Ok(()), |connection| self.id.remove(connection.as_postgres()))
+    }
+
+    /// Returns whether the writer has a connection that works, as far as it knows.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.connection.as_ref().is_some_and(|connection| !connection.as_postgres().is_broken())
     }
 
     fn attempt<T>(&mut self, mode: Mode, f: &mut impl FnMut(&Connection) -> Result<T, Error>) -> Attempt<T> {
-        if self.connection.as_ref().is_none_or(Connection::is_broken)
+        if !self.is_connected()
             && let Err(error) = self.connect()
         {
             return Attempt::Ended(Err(error));
         }
-        let Some(connection) = &self.connection else {
+        let Some(shared) = &self.connection else {
             return Attempt::Ended(Err(Error::Defect("a connected writer has no connection".to_owned())));
         };
+        let connection = shared.as_postgres();
         let begun = connection.begin(&mode.begin(&self.id.number(self.batch + 1, self.epoch)));
         if matches!(begun, Ok(0)) {
             // The registration is gone, for example because an older state of the database was restored.
             self.connection = None;
             return Attempt::Again(Error::Unavailable("the registration of this writer is gone".to_owned()));
         }
-        let value = match begun.and_then(|_| f(connection)) {
+        let value = match begun.and_then(|_| f(shared)) {
             Ok(value) if connection.failed().is_none() => value,
             failed => {
                 let effect = connection.failed();
@@ -190,7 +198,7 @@ impl Writer {
         self.backend = Some(Backend::of(&connection)?);
         self.batch = registration.batch;
         self.epoch = registration.epoch;
-        self.connection = Some(connection);
+        self.connection = Some(Connection::of_postgres(connection));
         Ok(())
     }
 }

@@ -12,7 +12,11 @@ use crate::world::World;
 /// # Errors
 /// Returns the error of `f`, of opening the file or of the commit, or [`Error::Unavailable`] if another process holds
 /// the write lock for more than 5 s.
-pub fn act_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn act_alone<T>(
+    path: &Path,
+    world: &dyn World,
+    f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
     let connection = connection::open_for_command(path)?;
     tx::act(&connection, world.now(), f)
 }
@@ -32,7 +36,11 @@ pub(crate) fn act_beside<T>(
 }
 
 /// Runs `f` on one snapshot of the file.
-pub fn read_alone<T>(path: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+pub(crate) fn read_alone<T>(
+    path: &Path,
+    world: &dyn World,
+    f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
     let connection = connection::open_to_read(path, connection::Use::Read)?;
     tx::snapshot(&connection, world.now(), f)
 }

@@ -43,6 +43,19 @@ impl Connection {
         if self.0.is_autocommit() { Ok(()) } else { self.run("ROLLBACK") }
     }
 
+    pub(in super::super) fn set_savepoint(&self) -> Result<(), Error> {
+        self.run("SAVEPOINT act")
+    }
+
+    pub(in super::super) fn release_savepoint(&self) -> Result<(), Error> {
+        self.run("RELEASE act")
+    }
+
+    pub(in super::super) fn undo_to_savepoint(&self) -> Result<(), Error> {
+        self.run("ROLLBACK TO act")?;
+        self.run("RELEASE act")
+    }
+
     /// Returns the number of rows that the connection has changed since it was opened.
     pub(in super::super) fn changed_rows(&self) -> u64 {
         self.0.total_changes()

@@ -7,7 +7,7 @@ pub(crate) mod command;
 pub(crate) mod connection;
 mod copy_comparison;
 pub(super) mod driver;
-pub(super) mod engine;
+pub(crate) mod engine;
 mod error;
 pub mod file;
 pub(crate) mod full_disk;

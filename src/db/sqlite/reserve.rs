@@ -34,8 +34,8 @@ const FULL: &str =
     "the disk is full; only acts that may use the reserve, such as erasures, revocations and sign-ins, are written";
 
 pub struct Reserve {
-    path: PathBuf,
-    directory: PathBuf,
+    /// The path of the reserve and its directory. `None` if the data is not in a file of this machine.
+    place: Option<(PathBuf, PathBuf)>,
     world: Arc<dyn World>,
     is_full: AtomicBool,
     /// The number of rows for the usage log that wait in memory until the disk has room.
@@ -46,13 +46,22 @@ impl Reserve {
     /// Returns the reserve next to the file at this path. Does not create the reserve's file.
     pub(crate) fn of(path: &Path, world: Arc<dyn World>) -> Self {
         let directory = path.parent().unwrap_or(Path::new("/")).to_owned();
-        let (is_full, owed_rows) = (AtomicBool::new(false), AtomicU64::new(0));
-        Self { path: path::beside(path, ".reserve"), directory, world, is_full, owed_rows }
+        Self::at(Some((path::beside(path, ".reserve"), directory)), world)
+    }
+
+    /// Returns a reserve without any space, for data that is not in a file of this machine.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn without_file(world: Arc<dyn World>) -> Self {
+        Self::at(None, world)
+    }
+
+    fn at(place: Option<(PathBuf, PathBuf)>, world: Arc<dyn World>) -> Self {
+        Self { place, world, is_full: AtomicBool::new(false), owed_rows: AtomicU64::new(0) }
     }
 
     /// Returns the size and the free space of the disk, if the operating system reports them.
     pub fn disk(&self) -> Option<DiskSpace> {
-        self.world.disk(&self.directory)
+        self.place.as_ref().and_then(|(_, directory)| self.world.disk(directory))
     }
 
     /// Returns whether a write found the disk full and the service has not found room on the disk since.
@@ -76,12 +85,10 @@ impl Reserve {
     pub(crate) fn release(&self) -> bool {
         self.note_full();
         let bytes = self.bytes();
-        if bytes == 0 {
-            return false;
-        }
+        let Some((path, _)) = self.place.as_ref().filter(|_| bytes > 0) else { return false };
         let slice_bytes = SLICE_BYTES_MIN.max(self.disk().map_or(bytes, DiskSpace::reserve_bytes) / SLICES);
         let left_bytes = bytes.saturating_sub(slice_bytes);
-        let released = OpenOptions::new().write(true).open(&self.path).and_then(|file| file.set_len(left_bytes));
+        let released = OpenOptions::new().write(true).open(path).and_then(|file| file.set_len(left_bytes));
         released.is_ok()
     }
 
@@ -129,11 +136,13 @@ impl Reserve {
     }
 
     fn bytes(&self) -> u64 {
-        std::fs::metadata(&self.path).map_or(0, |metadata| metadata.len())
+        let metadata = self.place.as_ref().and_then(|(path, _)| std::fs::metadata(path).ok());
+        metadata.map_or(0, |metadata| metadata.len())
     }
 
     fn grow(&self, bytes: u64) -> std::io::Result<()> {
-        let open = OpenOptions::new().create(true).append(true).mode(0o600).open(&self.path);
+        let Some((path, _)) = &self.place else { return Ok(()) };
+        let open = OpenOptions::new().create(true).append(true).mode(0o600).open(path);
         let file = open?;
         let grown = match fallocate(&file, FallocateFlags::empty(), 0, bytes) {
             // Some file systems cannot allocate space in advance. On those file systems, the reserve is filled with
@@ -145,7 +154,7 @@ impl Reserve {
             grown => grown.map_err(std::io::Error::from),
         };
         grown.inspect_err(|_| {
-            let _ = std::fs::remove_file(&self.path);
+            let _ = std::fs::remove_file(path);
         })
     }
 }

@@ -7,6 +7,7 @@ use super::last_change;
 use super::list::ListLine;
 use super::progress::{Erasures, signup_line};
 use super::retention::due;
+use crate::db::engine::Engine;
 use crate::db::row::Columns;
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Subject};
@@ -194,6 +195,10 @@ fn gone(candidate: &CandidateRef) -> Error {
 /// statements of the service, because the service passes all values as parameters (`SQLITE_DBCONFIG_ENABLE_QPSG`). The
 /// row counts stay, because some query plans depend on them.
 fn delete_statistics_samples(tx: &Tx<'_>) -> Result<(), Error> {
+    if tx.engine() != Engine::Sqlite {
+        // `ANALYZE` of the server replaces its samples when the tables are wiped (`wipe`).
+        return Ok(());
+    }
     let sql = "SELECT 1
                FROM sqlite_schema
                WHERE name = 'sqlite_stat4'";

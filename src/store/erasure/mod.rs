@@ -30,3 +30,5 @@ pub use self::progress::Erasures;
 pub use self::restore::RepeatedErasures;
 pub(super) use self::restore::{reported, restore};
 pub(super) use self::wipe::job_step as wiping_step;
+#[cfg(feature = "postgres")]
+pub(super) use self::wipe::vacuum_step;

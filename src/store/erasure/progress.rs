@@ -12,7 +12,8 @@ use crate::domain::id::SignupId;
 /// The erasure list, and the progress of the cleanup after committed erasures: sweeping attachments, wiping pages, and
 /// truncating the write-ahead log.
 pub struct Erasures {
-    list: ErasureList,
+    /// `None` if the data is on a server.
+    list: Option<ErasureList>,
     /// The end of the list before the current transaction added its first line.
     end_before: Mutex<Option<u64>>,
     /// Whether the current transaction has added lines to the list.
@@ -32,8 +33,19 @@ impl Erasures {
     /// Creates the state for the file at this path. With `is_unfinished`, the cleanup runs once, because the previous
     /// process may have stopped before its own cleanup was complete.
     pub(super) fn new(path: &Path, is_unfinished: bool) -> Self {
+        Self::of(Some(ErasureList::beside(path)), is_unfinished)
+    }
+
+    /// Creates the state for a server. There is no list, because the service never replaces the database of a server by
+    /// an older copy. The cleanup runs once, because another process may have stopped before its own was complete.
+    #[cfg(feature = "postgres")]
+    pub(in super::super) fn without_list() -> Self {
+        Self::of(None, true)
+    }
+
+    fn of(list: Option<ErasureList>, is_unfinished: bool) -> Self {
         Self {
-            list: ErasureList::beside(path),
+            list,
             end_before: Mutex::default(),
             is_under_way: AtomicBool::new(false),
             committed: AtomicU64::new(u64::from(is_unfinished)),
@@ -72,11 +84,13 @@ impl Erasures {
     /// erasure.
     pub(crate) fn note_rollback(&self) -> Result<(), Error> {
         let mut end_before = self.end_before.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(end) = *end_before {
-            self.list.truncate(end)?;
-            *end_before = None;
-            self.is_under_way.store(false, Ordering::SeqCst);
+        match (&self.list, *end_before) {
+            (Some(list), Some(end)) => list.truncate(end)?,
+            (Some(_), None) => return Ok(()),
+            (None, _) => {}
         }
+        *end_before = None;
+        self.is_under_way.store(false, Ordering::SeqCst);
         Ok(())
     }
 
@@ -92,11 +106,13 @@ impl Erasures {
     /// Appends erasures to the list on the disk, before their transaction commits. The list therefore never lacks a
     /// confirmed erasure. If the transaction is rolled back, [`Erasures::note_rollback`] removes the lines.
     pub(super) fn record(&self, lines: &[ListLine]) -> Result<(), Error> {
-        let mut end_before = self.end_before.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = self.list.end()?;
-        // The end is set before the write, because a failed write may have written all lines.
-        end_before.get_or_insert(end);
-        self.list.append(end, lines)?;
+        if let Some(list) = &self.list {
+            let mut end_before = self.end_before.lock().unwrap_or_else(PoisonError::into_inner);
+            let end = list.end()?;
+            // The end is set before the write, because a failed write may have written all lines.
+            end_before.get_or_insert(end);
+            list.append(end, lines)?;
+        }
         self.is_under_way.store(true, Ordering::SeqCst);
         Ok(())
     }

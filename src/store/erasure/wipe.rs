@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use super::progress::Erasures;
 use crate::db::job_reader::JobReader;
+#[cfg(feature = "postgres")]
+use crate::db::postgres::{Target, vacuum};
 use crate::db::scheduler::Step;
 use crate::db::sqlite::page_wiping::{FIRST_PAGE, PageWiper};
 use crate::db::writer::Writer;
@@ -31,5 +33,24 @@ pub(in super::super) fn job_step(reader: JobReader, erasures: Arc<Erasures>, wri
             erasures.note_wiped(commits);
         }
         Some(Ok(()))
+    })
+}
+
+/// Prepares the job that wipes the tables of a server: `VACUUM` removes the erased rows, and `ANALYZE` the samples of
+/// their values in the statistics.
+#[cfg(feature = "postgres")]
+pub(in super::super) fn vacuum_step(target: Arc<Target>, erasures: Arc<Erasures>) -> Step {
+    Box::new(move || {
+        if !erasures.needs_wiping() {
+            return None;
+        }
+        let commits = erasures.committed_count();
+        let wiped = vacuum::run(&target);
+        if wiped.is_ok() {
+            erasures.note_wiped(commits);
+            // The write-ahead log of the server belongs to the server, which recycles it.
+            let _ = erasures.truncate_log(|| true);
+        }
+        Some(wiped)
     })
 }

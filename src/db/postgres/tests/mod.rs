@@ -13,11 +13,11 @@ use std::time::Duration;
 
 use self::proxy::TestProxy;
 use self::server::TestServer;
-use super::connection::Connection;
 use super::prepare::{Missing, Schema, prepare};
 use super::target::Target;
 use super::value;
 use super::writer::{Patience, Writer};
+use crate::db::connection::Connection;
 use crate::db::error::Error;
 use crate::db::value::ValueRef;
 
@@ -92,10 +92,10 @@ fn open_writer(target: &Arc<Target>, patience: Patience) -> Writer {
 
 /// Adds to the value of a row, as two statements, so that an interleaved transaction would lose an addition.
 fn add(connection: &Connection, id: i64, addend: i64) -> Result<i64, Error> {
-    let rows = connection.query("SELECT n FROM t WHERE id = $1", &[ValueRef::Integer(id)])?;
+    let rows = connection.as_postgres().query("SELECT n FROM t WHERE id = $1", &[ValueRef::Integer(id)])?;
     let ValueRef::Integer(n) = value::column(&rows[0], 0)? else { panic!("not an integer") };
     let values = [ValueRef::Integer(n + addend), ValueRef::Integer(id)];
-    assert_eq!(connection.execute("UPDATE t SET n = $1 WHERE id = $2", &values)?, 1);
+    assert_eq!(connection.as_postgres().execute("UPDATE t SET n = $1 WHERE id = $2", &values)?, 1);
     Ok(n + addend)
 }
 

@@ -15,7 +15,7 @@ use crate::db::error::Error;
 use crate::db::value::ValueRef;
 
 fn sum(connection: &super::Connection) -> Result<i64, Error> {
-    let rows = connection.query("SELECT sum(n) FROM t", &[])?;
+    let rows = connection.as_postgres().query("SELECT sum(n) FROM t", &[])?;
     match value::column(&rows[0], 0)? {
         ValueRef::Integer(sum) => Ok(sum),
         other => panic!("{other:?}"),
@@ -77,11 +77,10 @@ fn a_server_without_a_free_connection_is_unavailable() {
     let url = server.url("plain", "postgres", "");
     let target = Arc::new(super::Target::parse(&url).unwrap());
     let readers = Readers::open(Arc::clone(&target), 10).unwrap();
-    let one = |connection: &super::Connection| connection.query("SELECT 1", &[]).map(|rows| rows.len());
+    let one = |connection: &super::Connection| connection.as_postgres().query("SELECT 1", &[]).map(|rows| rows.len());
     // The server notices a closed connection a moment later.
     std::thread::sleep(Duration::from_millis(200));
-    let held: Vec<super::Connection> =
-        std::iter::from_fn(|| settings::open(&target, Use::Read).ok()).take(20).collect();
+    let held: Vec<_> = std::iter::from_fn(|| settings::open(&target, Use::Read).ok()).take(20).collect();
     assert!((3..=5).contains(&held.len()), "{}", held.len());
     let Err(error) = settings::open(&target, Use::Read) else { panic!("there was a connection") };
     assert!(matches!(error, OpenError::TooManyConnections(_)) && error.may_pass(), "{error}");
@@ -122,7 +121,7 @@ fn a_hint_arrives_after_the_commit() {
     let mut writer = database.writer();
     writer
         .transaction(Mode::Durable, |connection| {
-            Listener::notify(connection)?;
+            Listener::notify(connection.as_postgres())?;
             assert!(!listener.wait(Duration::from_millis(100))?);
             Ok(())
         })

@@ -43,7 +43,7 @@ fn a_transaction_runs_again_after_a_serialization_failure_and_a_limited_number_o
         let outcome = writer.transaction(Mode::Durable, |connection| {
             runs += 1;
             add(connection, 1, 1)?;
-            if runs <= failures { connection.batch(fail) } else { Ok(()) }
+            if runs <= failures { connection.as_postgres().batch(fail) } else { Ok(()) }
         });
         assert_eq!((runs, outcome.is_ok()), (runs_expected, succeeds));
         assert!(matches!(outcome, Ok(()) | Err(Error::Unavailable(_))), "{outcome:?}");
@@ -64,11 +64,11 @@ fn appending_transactions_that_deadlock_run_again() {
                     .transaction(Mode::Append, |connection| {
                         runs += 1;
                         let sql = "UPDATE t SET n = n + 1 WHERE id = $1";
-                        connection.execute(sql, &[ValueRef::Integer(ids[0])])?;
+                        connection.as_postgres().execute(sql, &[ValueRef::Integer(ids[0])])?;
                         if runs == 1 {
                             both_have_one.wait();
                         }
-                        connection.execute(sql, &[ValueRef::Integer(ids[1])])
+                        connection.as_postgres().execute(sql, &[ValueRef::Integer(ids[1])])
                     })
                     .unwrap();
             });
@@ -79,7 +79,7 @@ fn appending_transactions_that_deadlock_run_again() {
 
 /// Runs an act as the layer above does.
 fn savepoint<T>(connection: &Connection, act: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    connection.set_savepoint()?;
+    connection.as_postgres().set_savepoint()?;
     let outcome = act().and_then(|value| connection.release_savepoint().map(|()| value));
     if outcome.is_err() {
         connection.undo_to_savepoint()?;
@@ -97,11 +97,11 @@ fn a_failed_act_is_undone_alone() {
         add(connection, 1, 1)?;
         let failed = savepoint(connection, || {
             add(connection, 1, 10)?;
-            connection.execute(double, &values)
+            connection.as_postgres().execute(double, &values)
         });
         let ignored = savepoint(connection, || {
             add(connection, 1, 100)?;
-            let _ = connection.execute(double, &values);
+            let _ = connection.as_postgres().execute(double, &values);
             Ok(())
         });
         savepoint(connection, || add(connection, 2, 1))?;
@@ -119,7 +119,7 @@ fn a_transaction_that_ignores_a_failed_statement_is_not_committed() {
     let mut writer = database.writer();
     let outcome = writer.transaction(Mode::Durable, |connection| {
         add(connection, 1, 1)?;
-        let _ = connection.query("SELECT missing FROM t", &[]);
+        let _ = connection.as_postgres().query("SELECT missing FROM t", &[]);
         Ok(())
     });
     assert!(matches!(outcome, Err(Error::Defect(_))), "{outcome:?}");
@@ -147,7 +147,7 @@ fn a_statement_that_takes_too_long_is_unavailable_and_the_writer_goes_on() {
     let Some(database) = Database::create() else { return };
     let mut writer = database.writer();
     let outcome = writer.transaction(Mode::Durable, |connection| {
-        connection.batch("SET LOCAL statement_timeout = 100; SELECT pg_sleep(30)")
+        connection.as_postgres().batch("SET LOCAL statement_timeout = 100; SELECT pg_sleep(30)")
     });
     assert!(matches!(&outcome, Err(Error::Unavailable(why)) if why.contains("57014")), "{outcome:?}");
     writer.transaction(Mode::Durable, |connection| add(connection, 1, 1)).unwrap();
@@ -179,9 +179,9 @@ fn a_statement_runs_for_each_list_of_values() {
     let values: Vec<[ValueRef<'_>; 2]> = (10..1_010).map(|id| [ValueRef::Integer(id), ValueRef::Integer(1)]).collect();
     let lists: Vec<&[ValueRef<'_>]> = values.iter().map(|list| &list[..]).collect();
     let sql = "INSERT INTO t (id, n) VALUES (?1, ?2)";
-    let inserted = writer.transaction(Mode::Append, |connection| connection.execute_each(sql, &lists));
+    let inserted = writer.transaction(Mode::Append, |connection| connection.as_postgres().execute_each(sql, &lists));
     assert_eq!(inserted.unwrap(), 1_000);
-    let double = writer.transaction(Mode::Append, |connection| connection.execute_each(sql, &lists[..3]));
+    let double = writer.transaction(Mode::Append, |connection| connection.as_postgres().execute_each(sql, &lists[..3]));
     assert!(matches!(double, Err(Error::Defect(_))), "{double:?}");
     assert_eq!(database.psql("SELECT count(*) FROM t"), "1002");
 }
@@ -190,8 +190,10 @@ fn a_statement_runs_for_each_list_of_values() {
 fn a_statement_of_the_cache_survives_a_change_of_the_schema() {
     let Some(database) = Database::create() else { return };
     let mut writer = database.writer();
-    let mut count =
-        || writer.transaction(Mode::Durable, |connection| Ok(connection.query("SELECT * FROM t", &[])?.len()));
+    let mut count = || {
+        writer
+            .transaction(Mode::Durable, |connection| Ok(connection.as_postgres().query("SELECT * FROM t", &[])?.len()))
+    };
     assert_eq!(count().unwrap(), 2);
     database.psql("ALTER TABLE t ADD COLUMN later BIGINT");
     assert_eq!(count().unwrap(), 2);
@@ -219,14 +221,14 @@ fn values_return_as_they_were_sent() {
     expected.extend([ValueRef::Integer(12_345_678_901_234), ValueRef::Real(-0.25), ValueRef::Integer(2)]);
     writer
         .transaction(Mode::Durable, |connection| {
-            let rows = connection.query(sql, &sent)?;
+            let rows = connection.as_postgres().query(sql, &sent)?;
             let columns: Vec<ValueRef<'_>> = (0..13).map(|index| value::column(&rows[0], index).unwrap()).collect();
             assert_eq!(columns, expected);
             Ok(())
         })
         .unwrap();
     let too_large = writer.transaction(Mode::Durable, |connection| {
-        connection.query("SELECT $1::int", &[ValueRef::Integer(i64::MAX)]).map(drop)
+        connection.as_postgres().query("SELECT $1::int", &[ValueRef::Integer(i64::MAX)]).map(drop)
     });
     assert!(matches!(too_large, Err(Error::Defect(_))));
 }
@@ -245,7 +247,7 @@ fn a_server_that_becomes_read_only_is_unavailable_until_it_accepts_writes_again(
     assert!(matches!(&outcome, Err(Error::Unavailable(why)) if why.contains("accepts no writes")), "{outcome:?}");
     set("off");
     let outcome = writer.transaction(Mode::Durable, |connection| {
-        connection.batch("SET TRANSACTION READ ONLY")?;
+        connection.as_postgres().batch("SET TRANSACTION READ ONLY")?;
         add(connection, 1, 1)
     });
     assert!(matches!(&outcome, Err(Error::Unavailable(why)) if why.contains("25006")), "{outcome:?}");

@@ -15,7 +15,7 @@ use super::super::clock::Clock;
 use super::super::connection::Connection;
 use super::super::halt::{Broken, Halt};
 use super::super::hooks::Hooks;
-use super::super::job::{Answering, Job, answer_all};
+use super::super::job::{Answering, By, Job, answer_all};
 use super::super::pending::PendingEntries;
 use super::super::tx::{self, Error, Tx, Undo};
 use super::checkpoint;
@@ -344,15 +344,6 @@ impl<H: Hooks> Engine<H> {
         let _ = self.broken.set(Halt::Unknown(why.clone()));
         Error::OutcomeUnknown(why)
     }
-}
-
-/// The thread that writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum By {
-    /// A thread of the runtime, which must not wait.
-    Runtime,
-    /// The writer thread.
-    Writer,
 }
 
 enum BatchRun {

@@ -45,6 +45,12 @@ pub enum OpenError {
     Failed { path: PathBuf, why: String },
     /// A file that belongs to the database cannot be used. The text is the reason.
     Companion(String),
+    /// The database of a server cannot be used.
+    Server {
+        /// The whole sentence.
+        why: String,
+        may_pass: bool,
+    },
     /// An operation on the file failed while the file was being opened.
     Store(Error),
 }
@@ -58,7 +64,7 @@ impl OpenError {
     /// Returns whether a later start might succeed without any action by the operator. A later start would fail again
     /// if, for example, the file is newer, foreign or not writable.
     pub fn may_pass(&self) -> bool {
-        matches!(self, Self::Held(_) | Self::Failed { .. } | Self::Store(_))
+        matches!(self, Self::Held(_) | Self::Failed { .. } | Self::Store(_) | Self::Server { may_pass: true, .. })
     }
 }
 
@@ -131,7 +137,7 @@ impl std::fmt::Display for OpenError {
                 path.display()
             ),
             Self::Failed { path, why } => write!(f, "{} cannot be used: {why}", path.display()),
-            Self::Companion(why) => f.write_str(why),
+            Self::Companion(why) | Self::Server { why, .. } => f.write_str(why),
             Self::Store(error) => write!(f, "the file cannot be opened: {error}"),
         }
     }

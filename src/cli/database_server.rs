@@ -1,0 +1,97 @@
+//! Commands whose `--db` is the URL of a PostgreSQL server. Some commands work only on a SQLite file, and are refused
+//! with the way to do the same on a server. A build without PostgreSQL refuses every URL.
+
+use std::path::PathBuf;
+
+use clap::ArgMatches;
+
+use super::failure::{EXIT_USAGE, Failure};
+use crate::store::{is_server, shown};
+
+/// The commands that work only on a file, each with the way to do the same on a server.
+#[rustfmt::skip]
+const ONLY_FOR_FILES: [(&str, &str); 8] = [
+    ("init", "set db in the settings file to the URL, run `appliance bootstrap-admin`, and then `appliance serve`"),
+    ("import", "create the records with the HTTP API"),
+    ("export", "read the records with the HTTP API"),
+    ("backup", "make a backup with pg_basebackup and an archive of the write-ahead log, or with pg_dump"),
+    ("restore", "restore a backup with the tools of PostgreSQL, for example to a point in time"),
+    ("check", "check the database with pg_amcheck"),
+    ("upgrade", "start `appliance serve` of this version"),
+    ("doctor", "ask the running service with GET /readyz"),
+];
+
+/// Refuses a command that cannot use the server in its `--db`.
+///
+/// # Errors
+/// Exit status 2. The message does not contain the user or the password of the URL.
+pub(super) fn refuse_unsupported(matches: &ArgMatches) -> Result<(), Failure> {
+    let Some((command, mut matches)) = matches.subcommand() else { return Ok(()) };
+    // This command only shows settings.
+    if command == "settings" {
+        return Ok(());
+    }
+    while let Some((_, of_subcommand)) = matches.subcommand() {
+        matches = of_subcommand;
+    }
+    let given = ["db", "file"].into_iter().filter_map(|id| matches.try_get_one::<PathBuf>(id).ok().flatten());
+    let Some(db) = given.into_iter().find(|db| is_server(db)) else { return Ok(()) };
+    if cfg!(not(feature = "postgres")) {
+        let server = shown(db);
+        return Err(refused(format!(
+            "{server} is a PostgreSQL server, which this build does not support; choose a file with --db"
+        )));
+    }
+    match ONLY_FOR_FILES.iter().find(|(name, _)| *name == command) {
+        None => Ok(()),
+        Some((name, instead)) => {
+            let server = shown(db);
+            Err(refused(format!("`appliance {name}` works only on a file, and {server} is a server; {instead}")))
+        }
+    }
+}
+
+fn refused(message: String) -> Failure {
+    Failure { exit: EXIT_USAGE, message }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::super::Cli;
+    use super::*;
+
+    fn outcome(arguments: &[&str]) -> Option<String> {
+        let matches = Cli::command().try_get_matches_from(std::iter::once(&"appliance").chain(arguments)).unwrap();
+        let failure = refuse_unsupported(&matches).err()?;
+        assert_eq!(failure.exit, EXIT_USAGE);
+        Some(failure.message)
+    }
+
+    #[test]
+    fn a_command_for_files_is_refused_on_a_server_without_showing_the_password() {
+        const URL: &str = "postgres://staff:secret@host/jobs";
+        for (name, _) in ONLY_FOR_FILES {
+            let rest: &[&str] = match name {
+                "import" => &["a.json"],
+                "backup" | "restore" => &["a.db"],
+                _ => &[],
+            };
+            let arguments: Vec<&str> = [name, "--db", URL].into_iter().chain(rest.iter().copied()).collect();
+            let message = outcome(&arguments).unwrap_or_else(|| panic!("{name} is not refused"));
+            assert!(message.contains("postgres://host/jobs") && !message.contains("secret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn only_a_build_with_postgresql_serves_from_a_server() {
+        for arguments in
+            [&["serve", "--db", "postgres://host/jobs"][..], &["key", "list", "--db", "postgresql:///jobs"]]
+        {
+            assert_eq!(outcome(arguments).is_none(), cfg!(feature = "postgres"), "{arguments:?}");
+        }
+        assert_eq!(outcome(&["serve", "--db", "jobs.db"]), None);
+        assert_eq!(outcome(&["key", "list"]), None);
+    }
+}

@@ -1,0 +1,35 @@
+//! The transactions of `appliance` commands, on the engine that `--db` names.
+
+use std::path::Path;
+
+use super::location::is_server;
+#[cfg(feature = "postgres")]
+use super::postgres::command as postgres;
+use super::sqlite::command;
+use super::tx::{Error, Tx};
+use crate::world::World;
+
+/// Runs `f` in one durable transaction.
+///
+/// # Errors
+/// Returns the error of `f`, of opening the database or of the commit, or [`Error::Unavailable`] if another process
+/// holds the write lock for more than 5 s.
+pub fn act_alone<T>(db: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    if is_server(db) { act_on_server(db, world, f) } else { command::act_alone(db, world, f) }
+}
+
+/// Runs `f` on one snapshot of the database.
+pub fn read_alone<T>(db: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    if is_server(db) { read_from_server(db, world, f) } else { command::read_alone(db, world, f) }
+}
+
+#[cfg(feature = "postgres")]
+use self::postgres::{act_alone as act_on_server, read_alone as read_from_server};
+
+#[cfg(not(feature = "postgres"))]
+use self::{without_server as act_on_server, without_server as read_from_server};
+
+#[cfg(not(feature = "postgres"))]
+fn without_server<T>(_: &Path, _: &dyn World, _: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    Err(Error::Unavailable("this program was built without PostgreSQL".to_owned()))
+}

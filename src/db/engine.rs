@@ -1,0 +1,9 @@
+//! The database engines, as far as the text of a statement depends on them. This module imports nothing.
+
+/// A database engine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Engine {
+    Sqlite,
+    #[cfg_attr(not(any(test, feature = "postgres")), expect(dead_code, reason = "only the feature opens PostgreSQL"))]
+    Postgres,
+}

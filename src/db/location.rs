@@ -1,0 +1,43 @@
+//! The value of `--db`: the path of a SQLite file, or the URL of a PostgreSQL server. A URL is never taken for a file
+//! name. This module imports nothing.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+/// The beginnings of a URL. libpq knows the same two.
+const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
+
+/// Returns whether this is the URL of a server, rather than the path of a file.
+pub fn is_server(db: &Path) -> bool {
+    SCHEMES.iter().any(|scheme| db.as_os_str().as_bytes().starts_with(scheme.as_bytes()))
+}
+
+/// Returns the text for messages: a path, or a URL without its user, its password and its parameters.
+pub fn shown(db: &Path) -> String {
+    let text = db.display().to_string();
+    if !is_server(db) {
+        return text;
+    }
+    let address = text.split(['?', '#']).next().unwrap_or_default();
+    let (scheme, rest) = address.split_once("://").unwrap_or_default();
+    let server = rest.rsplit_once('@').map_or(rest, |(_, server)| server);
+    format!("{scheme}://{server}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_url_is_shown_without_its_password() {
+        for (db, is_url, text) in [
+            ("jobs.db", false, "jobs.db"),
+            ("/var/lib/postgres:/a.db", false, "/var/lib/postgres:/a.db"),
+            ("postgres://u:p%40@host:5432/jobs?sslmode=require", true, "postgres://host:5432/jobs"),
+            ("postgres://u:p@q@host/jobs", true, "postgres://host/jobs"),
+            ("postgresql:///jobs?password=p", true, "postgresql:///jobs"),
+        ] {
+            assert_eq!((is_server(Path::new(db)), shown(Path::new(db)).as_str()), (is_url, text));
+        }
+    }
+}

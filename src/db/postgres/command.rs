@@ -1,0 +1,33 @@
+//! The transactions of `appliance` commands. Each command opens its own connection, whether or not a service is using
+//! the database.
+
+use std::path::Path;
+
+use super::settings::{self, Use};
+use super::target::Target;
+use crate::db::connection::Connection;
+use crate::db::tx::{self, Error, Tx};
+use crate::world::World;
+
+/// Runs `f` in one durable transaction.
+pub(crate) fn act_alone<T>(
+    url: &Path,
+    world: &dyn World,
+    f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    tx::act(&open(url, Use::Write)?, world.now(), f)
+}
+
+/// Runs `f` on one snapshot of the database.
+pub(crate) fn read_alone<T>(
+    url: &Path,
+    world: &dyn World,
+    f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
+) -> Result<T, Error> {
+    tx::snapshot(&open(url, Use::Read)?, world.now(), f)
+}
+
+fn open(url: &Path, for_use: Use) -> Result<Connection, Error> {
+    let target = Target::of(url).map_err(|error| Error::Unavailable(error.to_string()))?;
+    settings::reopen(&target, for_use).map(Connection::of_postgres)
+}

@@ -1,0 +1,70 @@
+//! The engine behind the writer thread: the writing connection of a SQLite file, or the writer of a PostgreSQL server.
+
+use super::hooks::Hooks;
+use super::job::{Answering, By, Job};
+#[cfg(feature = "postgres")]
+use super::postgres::engine as postgres;
+use super::sqlite::engine;
+use super::tx::Error;
+
+/// The engine on which the service runs all writing jobs. With one engine, this type costs nothing.
+pub(crate) enum WritingEngine<H: Hooks> {
+    Sqlite(engine::Engine<H>),
+    #[cfg(feature = "postgres")]
+    Postgres(postgres::Engine<H>),
+}
+
+impl<H: Hooks> WritingEngine<H> {
+    pub(super) fn answering(&self) -> Answering {
+        match self {
+            Self::Sqlite(engine) => engine.answering(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(engine) => engine.answering(),
+        }
+    }
+
+    /// Runs a batch and answers its callers.
+    pub(super) fn answer(&mut self, batch: Vec<Box<dyn Job>>) {
+        match self {
+            Self::Sqlite(engine) => engine.answer(batch),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(engine) => engine.answer(batch),
+        }
+    }
+
+    /// Appends log rows in one transaction, and answers their callers. Returns the rows if the calling thread must not
+    /// wait as long as that would take.
+    pub(super) fn record(&mut self, rows: Vec<H::Row>, by: By) -> Result<(), Vec<H::Row>> {
+        match self {
+            Self::Sqlite(engine) => engine.record(rows, by),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) if by == By::Runtime => Err(rows),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(engine) => {
+                engine.record(rows);
+                Ok(())
+            }
+        }
+    }
+
+    /// Writes the log entries that have waited since the disk was full. Only SQLite lets entries wait.
+    pub(super) fn write_pending(&mut self) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(engine) => engine.write_pending(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(_) => Ok(()),
+        }
+    }
+
+    /// Ends the writing, when the service stops.
+    pub(super) fn finish(&mut self) -> Result<(), Error> {
+        match self {
+            Self::Sqlite(engine) => engine.finish(),
+            #[cfg(feature = "postgres")]
+            Self::Postgres(engine) => {
+                engine.finish();
+                Ok(())
+            }
+        }
+    }
+}
