@@ -1,7 +1,7 @@
 //! Commands whose `--db` is the URL of a PostgreSQL server. Some commands work only on a SQLite file, and are refused
 //! with the way to do the same on a server. A build without PostgreSQL refuses every URL.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::ArgMatches;
 
@@ -27,8 +27,8 @@ const ONLY_FOR_FILES: [(&str, &str); 8] = [
 /// Exit status 2. The message does not contain the user or the password of the URL.
 pub(super) fn refuse_unsupported(matches: &ArgMatches) -> Result<(), Failure> {
     let Some((command, mut matches)) = matches.subcommand() else { return Ok(()) };
-    // This command only shows settings.
-    if command == "settings" {
+    // `settings` only shows settings, and `serve` reports the place of the option.
+    if ["serve", "settings"].contains(&command) {
         return Ok(());
     }
     while let Some((_, of_subcommand)) = matches.subcommand() {
@@ -37,10 +37,7 @@ pub(super) fn refuse_unsupported(matches: &ArgMatches) -> Result<(), Failure> {
     let given = ["db", "file"].into_iter().filter_map(|id| matches.try_get_one::<PathBuf>(id).ok().flatten());
     let Some(db) = given.into_iter().find(|db| is_server(db)) else { return Ok(()) };
     if cfg!(not(feature = "postgres")) {
-        let server = shown(db);
-        return Err(refused(format!(
-            "{server} is a PostgreSQL server, which this build does not support; choose a file with --db"
-        )));
+        return Err(refused(not_supported(db)));
     }
     match ONLY_FOR_FILES.iter().find(|(name, _)| *name == command) {
         None => Ok(()),
@@ -49,6 +46,11 @@ pub(super) fn refuse_unsupported(matches: &ArgMatches) -> Result<(), Failure> {
             Err(refused(format!("`appliance {name}` works only on a file, and {server} is a server; {instead}")))
         }
     }
+}
+
+/// Returns the sentence of a build without PostgreSQL about the URL of a server.
+pub(in crate::cli) fn not_supported(db: &Path) -> String {
+    format!("{} is a PostgreSQL server, which this build does not support; choose a file with --db", shown(db))
 }
 
 fn refused(message: String) -> Failure {
@@ -85,12 +87,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_build_with_postgresql_serves_from_a_server() {
-        for arguments in
-            [&["serve", "--db", "postgres://host/jobs"][..], &["key", "list", "--db", "postgresql:///jobs"]]
-        {
-            assert_eq!(outcome(arguments).is_none(), cfg!(feature = "postgres"), "{arguments:?}");
-        }
+    fn only_a_build_with_postgresql_uses_a_server() {
+        let arguments = ["key", "list", "--db", "postgresql:///jobs"];
+        assert_eq!(outcome(&arguments).is_none(), cfg!(feature = "postgres"), "{arguments:?}");
         assert_eq!(outcome(&["serve", "--db", "jobs.db"]), None);
         assert_eq!(outcome(&["key", "list"]), None);
     }

@@ -124,19 +124,22 @@ fn describe(counts: &StatusCounts) -> String {
 /// the staged rows of decided imports.
 fn seats(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = format!(
-        "SELECT r.id, r.hired, count(a.id) + r.staged AS counted
+        "SELECT r.id, r.hired, r.counted
          FROM (
            SELECT id, hired, (
+             SELECT count(*)
+             FROM candidate_roles a
+             WHERE a.role_id = roles.id AND a.status = 'Hired'
+           ) + (
              SELECT count(*)
              FROM import_rows c
              JOIN imports i ON i.number = c.import_number AND i.decided_at IS NOT NULL
              WHERE c.role_id = roles.id AND c.status = 'Hired'
-           ) AS staged
+           ) AS counted
            FROM roles
          ) AS r
-         LEFT JOIN candidate_roles a ON a.role_id = r.id AND a.status = 'Hired'
-         GROUP BY r.id, r.hired, r.staged
-         HAVING r.hired <> count(a.id) + r.staged
+         WHERE r.hired <> r.counted
+         ORDER BY r.id
          LIMIT {FINDINGS_OF_A_KIND_MAX}"
     );
     tx.all(&sql, [], |row| {

@@ -182,6 +182,22 @@ fn a_mistake_in_the_file_is_one_sentence_with_its_location() {
 }
 
 #[test]
+#[cfg(not(feature = "postgres"))]
+fn a_build_without_postgresql_refuses_the_url_of_a_server() {
+    const URL: &str = "postgres://staff:secret@host/jobs";
+    let sentence = "postgres://host/jobs is a PostgreSQL server, which this build does not support; choose a file";
+    let dir = WorkDir::new();
+    dir.write("a.toml", format!("db = '{URL}'\n"));
+    let located = format!("a.toml:1:1: {sentence}");
+    dir.run(&["serve", "--settings", "a.toml"]).failed(78, &located);
+    let checked = dir.run(&["settings", "--check", "--settings", "a.toml"]);
+    assert!(checked.code == Some(78) && checked.stdout.contains(&located), "{checked:?}");
+    dir.run(&["serve", "--db", URL]).failed(2, sentence);
+    dir.run(&["bootstrap-admin", "--email", "a@example.com", "--db", URL]).failed(2, sentence);
+    assert_eq!(dir.names(), ["a.toml"]);
+}
+
+#[test]
 fn a_file_that_cannot_be_read_or_that_other_users_can_change_is_refused() {
     let dir = WorkDir::new();
     let serve = ["serve", "--settings", "a.toml"];

@@ -8,6 +8,7 @@ use std::path::Path;
 use rustix::fs::{Access, access};
 
 use super::Args;
+use crate::cli::database_server::not_supported;
 use crate::cli::finding::Finding;
 use crate::store::is_server;
 use crate::store::{self, file::parent};
@@ -32,10 +33,14 @@ impl Args {
         tls.chain(base_url).chain(redirects).chain(self.backups.contradiction()).chain(of_server).collect()
     }
 
-    /// Returns a finding for each option that needs a file, if the data is on a server.
+    /// Returns a finding for each option that needs a file, if the data is on a server. A build without PostgreSQL
+    /// cannot use a server at all.
     fn server_contradictions(&self) -> Vec<Finding> {
         if !is_server(&self.path()) {
             return Vec::new();
+        }
+        if cfg!(not(feature = "postgres")) {
+            return vec![Finding { option: "db", sentence: not_supported(&self.path()) }];
         }
         let options = [
             ("demo", self.demo, "choose a file for the sample company"),

@@ -50,8 +50,8 @@ DEFECTS = [
         f'        let written = self.write(end, &lines);\n        if {on("list-error-ignored")} {{ return Ok(()); }}\n'
         "        written.map_err(|error| unwritable(&error))"), rounds=35),
     defect("reserve-kept", "full_disk", "the reserved space is not released on a full disk", (
-        "src/db/sqlite/reserve.rs", "        let bytes = self.bytes();\n        if bytes == 0 {",
-        f'        let bytes = self.bytes();\n        if bytes == 0 || {on("reserve-kept")} {{')),
+        "src/db/sqlite/reserve.rs", "filter(|_| bytes > 0)",
+        f'filter(|_| bytes > 0 && !{on("reserve-kept")})')),
     defect("no-room-check", "histories", "a hire does not check the number of positions", (
         "src/domain/candidate_step/hire.rs", "    require_room(facts.seats)?;",
         f'    if !{on("no-room-check")} {{ require_room(facts.seats)?; }}')),
