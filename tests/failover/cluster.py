@@ -1,0 +1,154 @@
+"""The three nodes of examples/patroni: starts them, asks Patroni about them, kills them."""
+
+import json
+import os
+import signal
+import ssl
+import subprocess
+import tempfile
+import urllib.request
+
+import network
+from common.service import eventually
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__))))
+EXAMPLE = os.path.join(ROOT, "examples/patroni")
+TRIAL = os.path.join(EXAMPLE, "trial")
+NODES = ["pg1", "pg2", "pg3"]
+# A former primary is rewound, or copied again, on a machine that runs everything else too.
+PATIENCE_S = 240
+# The answer of Patroni about a healthy node takes milliseconds.
+ANSWER_S = 2
+
+# The deliberate defect: commits are acknowledged before they are on any disk, and any standby can become primary.
+ASYNCHRONOUS = {
+    "synchronous_mode: true": "synchronous_mode: false",
+    "synchronous_mode_strict: true": "synchronous_mode_strict: false",
+    'synchronous_commit: "on"': 'synchronous_commit: "off"',
+}
+
+
+class Cluster:
+    def __init__(self, has_namespaces):
+        prefix = network.PREFIX if has_namespaces else "127.0.0."
+        self.has_namespaces = has_namespaces
+        self.addresses = {name: f"{prefix}1{name[-1]}" for name in NODES}
+        self.directory = tempfile.mkdtemp(prefix="failover.", dir="/tmp")
+        self.environment = {**os.environ, "TRIAL_NETWORK": prefix, "TRIAL_NAMESPACES": "1" if has_namespaces else ""}
+
+    def trial(self, command, *arguments):
+        ended = subprocess.run([TRIAL, command, self.directory, *arguments], env=self.environment, text=True,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+        if ended.returncode != 0:
+            raise RuntimeError(f"examples/patroni/trial {command} failed; see {self.directory}")
+        return ended.stdout.strip()
+
+    def start(self, is_asynchronous):
+        if self.has_namespaces:
+            network.build(self.addresses)
+        self.trial("prepare")
+        if is_asynchronous:
+            for name in NODES:
+                self._replace(name, ASYNCHRONOUS)
+        self.trial("start")
+        self.trial("database")
+        self.is_synchronous = not is_asynchronous
+        self.tls = ssl.create_default_context(cafile=os.path.join(self.directory, "tls/ca.crt"))
+        self.wait_until_healthy()
+        return self.trial("url")
+
+    def _replace(self, name, changes):
+        path = os.path.join(self.directory, name, "patroni.yml")
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for old, new in changes.items():
+            assert old in text, f"{path} has no line `{old}`"
+            text = text.replace(old, new)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def members(self):
+        """Returns what Patroni of the first node that answers knows about all nodes."""
+        for address in self.addresses.values():
+            try:
+                answer = urllib.request.urlopen(f"https://{address}:8008/cluster", timeout=ANSWER_S, context=self.tls)
+                return json.load(answer)["members"]
+            except (OSError, ValueError):
+                continue
+        return []
+
+    def primary(self):
+        """Returns the name of the node that says itself that it is the primary."""
+        for name, address in self.addresses.items():
+            try:
+                urllib.request.urlopen(f"https://{address}:8008/primary", timeout=ANSWER_S, context=self.tls).close()
+                return name
+            except OSError:
+                continue
+        return None
+
+    def is_healthy(self):
+        """Whether there is a primary, both standbys follow it without delay, and one of them is synchronous."""
+        members = self.members()
+        leaders = [member for member in members if member["role"] == "leader" and member["state"] == "running"]
+        if len(members) != len(NODES) or len(leaders) != 1:
+            return False
+        standbys = [member for member in members if member is not leaders[0]]
+        # Later versions of Patroni call a standby that follows `streaming`.
+        return (all(member["state"] in ("running", "streaming") and member.get("timeline") == leaders[0].get("timeline")
+                    and member.get("lag") in range(1 << 20) for member in standbys)
+                and (not self.is_synchronous or any(member["role"] == "sync_standby" for member in standbys)))
+
+    def wait_until_healthy(self):
+        if not eventually(self.is_healthy, PATIENCE_S):
+            raise RuntimeError(f"the cluster is not healthy after {PATIENCE_S} s: {self.members()}; see {self.directory}")
+
+    def stop(self):
+        self.trial("stop")
+
+    # The three ways to lose the primary. Each returns when the primary can acknowledge nothing more.
+
+    def kill_postgres(self, name):
+        """Kills the postmaster and all its children."""
+        data = os.path.join(self.directory, name, "data")
+        eventually(lambda: not [kill(pid) for pid in processes_in(data)])
+
+    def kill_node(self, name):
+        """Kills Patroni and PostgreSQL, so that nothing on the node releases the key of the leader."""
+        with open(os.path.join(self.directory, name, "patroni.pid"), encoding="ascii") as file:
+            kill(int(file.read()))
+        self.kill_postgres(name)
+
+    def cut_node(self, name):
+        """Cuts the network of the node. The node itself goes on."""
+        network.cut(name)
+
+    def bring_back(self, name):
+        if self.has_namespaces:
+            network.join(name)
+        self.trial("start", name)
+
+
+def processes_in(directory):
+    """Returns the processes whose working directory this is: the postmaster and its children."""
+    found = []
+    for entry in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{entry}/cwd") == directory and not is_dead(entry):
+                found.append(int(entry))
+        except OSError:
+            continue
+    return found
+
+
+def is_dead(pid):
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        return file.read().rpartition(") ")[2][0] in "ZX"
+
+
+def kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+    return pid
