@@ -71,7 +71,8 @@ class Load:
             status, text = clients[0].send("POST", act.path, act.body, act.fields)
             at = time.monotonic()
             with self.lock:
-                if status == 200 or status == 409 and is_repetition:
+                # A decision that was made before is a conflict. A role that was created before has a stored response.
+                if status == 200 or status == 409 and is_repetition and not act.fields:
                     self.entries.append(Entry(act, at, self.round, is_repetition))
                     return True
                 if 0 < status < 500:
