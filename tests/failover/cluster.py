@@ -19,6 +19,8 @@ NODES = ["pg1", "pg2", "pg3"]
 PATIENCE_S = 240
 # The answer of Patroni about a healthy node takes milliseconds.
 ANSWER_S = 2
+# Patroni measures the lag once in each of its loops, so under load it is never 0.
+LAG_BYTES_MAX = 1 << 20
 
 # The deliberate defect: commits are acknowledged before they are on any disk, and any standby can become primary.
 ASYNCHRONOUS = {
@@ -67,15 +69,16 @@ class Cluster:
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
 
-    def members(self):
-        """Returns what Patroni of the first node that answers knows about all nodes."""
+    def views(self):
+        """Returns what Patroni of each node that answers knows about all nodes."""
+        found = []
         for address in self.addresses.values():
             try:
                 answer = urllib.request.urlopen(f"https://{address}:8008/cluster", timeout=ANSWER_S, context=self.tls)
-                return json.load(answer)["members"]
+                found.append(json.load(answer)["members"])
             except (OSError, ValueError):
                 continue
-        return []
+        return found
 
     def primary(self):
         """Returns the name of the node that says itself that it is the primary."""
@@ -88,20 +91,25 @@ class Cluster:
         return None
 
     def is_healthy(self):
-        """Whether there is a primary, both standbys follow it without delay, and one of them is synchronous."""
-        members = self.members()
+        """Whether all nodes agree on a healthy cluster. A node that was cut off still knows the cluster as it was then."""
+        leaders = [self._leader(view) for view in self.views()]
+        return len(leaders) == len(NODES) and len(set(leaders)) == 1 and leaders[0] is not None
+
+    def _leader(self, members):
+        """Returns the primary and its timeline, if both standbys follow it without delay, and one is synchronous."""
         leaders = [member for member in members if member["role"] == "leader" and member["state"] == "running"]
         if len(members) != len(NODES) or len(leaders) != 1:
-            return False
+            return None
+        leader, timeline = leaders[0]["name"], leaders[0].get("timeline")
         standbys = [member for member in members if member is not leaders[0]]
-        # Later versions of Patroni call a standby that follows `streaming`.
-        return (all(member["state"] in ("running", "streaming") and member.get("timeline") == leaders[0].get("timeline")
-                    and member.get("lag") in range(1 << 20) for member in standbys)
-                and (not self.is_synchronous or any(member["role"] == "sync_standby" for member in standbys)))
+        follow = all(member["state"] == "streaming" and member.get("timeline") == timeline
+                     and member.get("lag") in range(LAG_BYTES_MAX) for member in standbys)
+        has_synchronous = any(member["role"] == "sync_standby" for member in standbys)
+        return (leader, timeline) if follow and (has_synchronous or not self.is_synchronous) else None
 
     def wait_until_healthy(self):
         if not eventually(self.is_healthy, PATIENCE_S):
-            raise RuntimeError(f"the cluster is not healthy after {PATIENCE_S} s: {self.members()}; see {self.directory}")
+            raise RuntimeError(f"the cluster is not healthy after {PATIENCE_S} s: {self.views()}; see {self.directory}")
 
     def stop(self):
         self.trial("stop")

@@ -16,11 +16,15 @@ HOST = PREFIX + "1"
 UNSHARE = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 
+def is_possible():
+    return INSIDE in os.environ or subprocess.run([*UNSHARE, "true"], stderr=subprocess.DEVNULL).returncode == 0
+
+
 def enter():
     """Starts the test again in namespaces of its own. Returns whether the test is inside them."""
     if INSIDE in os.environ:
         return True
-    if subprocess.run([*UNSHARE, "true"], stderr=subprocess.DEVNULL).returncode != 0:
+    if not is_possible():
         return False
     # The shell is the first process of the namespace, so it collects processes whose parents have ended.
     command = [*UNSHARE, "bash", "-c", '"$@"; exit $?', "bash", sys.executable, *sys.argv]
