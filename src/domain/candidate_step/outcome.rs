@@ -43,7 +43,8 @@ words! {
 }
 
 impl OutcomeReason {
-    /// The number of reasons that the console offers for the rejection of one candidate, each with a digit as its key.
+    /// The number of reasons that the console offers for a rejection, except when a role is closed out. Each has a
+    /// digit as its key.
     pub const KEYS: usize = 9;
 
     /// The reasons that the console offers when a role is closed out.

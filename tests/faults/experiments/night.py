@@ -31,7 +31,7 @@ from common.shim import SECOND, Shim
 
 HOUR_S = 3600
 COPIES_MAX = 3
-# In the long form, clients act eight times for 150 seconds. The sizes of the disks are in megabytes.
+# In the long form, clients act eight times, for 150 seconds each. The sizes of the disks are in megabytes.
 ACTING_S, PAUSE_S, CANDIDATES = (150, 0.3, 14_000) if IS_LONG else (1, 0.03, 800)
 MACHINE, COPIES = (384, 640) if IS_LONG else (96, 160)
 KINDS = [c.hire, c.reject, c.validate, c.withdraw, c.hold, c.erase, c.sign_up, c.attach, c.create_user]
@@ -151,7 +151,7 @@ class Night:
         self.shim.pass_time(HOUR_S)
         has_failed = eventually(lambda: self.service.metrics().get("appliance_backup_failures", 0) > 0)
         self.outcome.check(has_failed, "a backup without space fails, and /metrics counts it")
-        self.outcome.check(self.names() == before, "a failed backup leaves the other backups", self.names())
+        self.outcome.check(self.names() == before, "a failed backup leaves the other backups unchanged", self.names())
         self.copies.empty()
 
     def full_machine(self):
