@@ -330,7 +330,12 @@ fn main() -> ExitCode {
     .into_iter()
     .flatten()
     .collect();
-    let is_whole = arguments.filter.is_none() && arguments.skip.is_empty() && !arguments.list && !arguments.ignored;
+    let is_whole = !support::database::is_postgres()
+        && arguments.filter.is_none()
+        && arguments.skip.is_empty()
+        && !arguments.list
+        && !arguments.ignored;
+    let all = support::file_only::mark(all);
     let conclusion = libtest_mimic::run(&arguments, all);
     let mut findings = support::description::findings();
     if is_whole && !conclusion.has_failed() {

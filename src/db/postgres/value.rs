@@ -1,6 +1,7 @@
 //! Values on their way to the server and back. SQLite gives a value the type of the column; PostgreSQL announces the type
 //! that it expects, and a value is sent in this type.
 
+use std::borrow::Cow;
 use std::error::Error as StdError;
 
 use tokio_postgres::Row;
@@ -29,7 +30,7 @@ impl ToSql for Parameter<'_> {
             (ValueRef::Integer(number), &Type::TEXT) => number.to_string().to_sql(to, out),
             (ValueRef::Real(number), &Type::FLOAT8) => number.to_sql(to, out),
             (ValueRef::Text(text), &Type::TEXT | &Type::VARCHAR | &Type::BPCHAR | &Type::NAME | &Type::UNKNOWN) => {
-                text.to_sql(to, out)
+                without_nul(text).to_sql(to, out)
             }
             (ValueRef::Blob(bytes), &Type::BYTEA) => bytes.to_sql(to, out),
             (value, _) => Err(format!("{} cannot be sent as {to}", value.kind()).into()),
@@ -41,6 +42,12 @@ impl ToSql for Parameter<'_> {
     }
 
     to_sql_checked!();
+}
+
+/// Replaces NUL, which PostgreSQL's texts cannot contain. The rules refuse NUL in every text that is stored. Only texts
+/// that a query compares can contain one, for example those of `?department=%00`, and find nothing with either character.
+fn without_nul(text: &str) -> Cow<'_, str> {
+    if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
 /// Converts as SQLite does when it stores an integer in a column of real numbers.

@@ -18,14 +18,14 @@ use appliance::domain::timestamp::{Rounding, Timestamp};
 use appliance::hr;
 use appliance::http::server::ctx::{Ctx, Settings};
 use appliance::http::{Server, Stopped, origin};
-use appliance::store::{self, Store, backup};
+use appliance::store::{self, Store, backup, is_server};
 use appliance::telemetry::{LogFormat, Telemetry};
 use appliance::world::{Scripted, World};
 use serde_json::json;
 
 use super::client::Client;
+use super::database;
 use super::hiring::Hiring;
-use super::template;
 
 /// The time at which every scripted clock starts.
 pub(crate) const BEGINNING: &str = "2026-11-21T09:00:00Z";
@@ -87,6 +87,14 @@ impl Default for Options {
     }
 }
 
+/// The view of [`App::sql`].
+const VIEW: &str = "CREATE TEMP VIEW activities AS
+                    SELECT row_number() OVER (ORDER BY number) AS number, id, organization_id, at, action, user_id,
+                      api_key_id, role_id, candidate_id, candidate_role_id, candidate_role_step_id, detail, salt,
+                      detail_hash, hash
+                    FROM main.activities
+                    WHERE organization_id IS NOT NULL";
+
 /// A running service.
 pub(crate) struct App {
     pub(crate) address: SocketAddr,
@@ -113,10 +121,9 @@ impl App {
     /// Starts a service with these settings, and with an admin and nothing else in its file.
     pub(crate) fn with(options: Options) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("appliance.db");
         let beginning = Timestamp::parse(BEGINNING, Rounding::Down).unwrap();
         let world = Arc::new(Scripted::at(beginning));
-        let admin_secret = template::create_file(&path);
+        let (path, admin_secret) = database::create(dir.path());
         let (address, running) = run(&path, &world, &options, "127.0.0.1:0".parse().unwrap());
         Self {
             address,
@@ -239,14 +246,11 @@ impl App {
     /// organizations, numbered from 1, because creating a test's key writes platform activity. `main.activities` has
     /// all rows.
     pub(crate) fn sql(&self, sql: &str) -> Vec<String> {
+        if is_server(&self.path) {
+            return database::run(&self.path, &format!("{VIEW};\n{sql}"));
+        }
         let connection = rusqlite::Connection::open(&self.path).unwrap();
-        let view = "CREATE TEMP VIEW activities AS
-                    SELECT row_number() OVER (ORDER BY number) AS number, id, organization_id, at, action, user_id,
-                      api_key_id, role_id, candidate_id, candidate_role_id, candidate_role_step_id, detail, salt,
-                      detail_hash, hash
-                    FROM main.activities
-                    WHERE organization_id IS NOT NULL";
-        connection.execute_batch(view).unwrap();
+        connection.execute_batch(VIEW).unwrap();
         let mut statement = connection.prepare(sql).unwrap();
         let columns = statement.column_count();
         let rows = statement.query_map([], |row| {
@@ -266,6 +270,10 @@ impl App {
 
     /// Changes the file with SQL, as another process would.
     pub(crate) fn change(&self, sql: &str) {
+        if is_server(&self.path) {
+            database::run(&self.path, sql);
+            return;
+        }
         let connection = rusqlite::Connection::open(&self.path).unwrap();
         connection.busy_timeout(Duration::from_secs(60)).unwrap();
         connection.execute_batch(sql).unwrap();
@@ -301,6 +309,7 @@ impl Drop for App {
         if let Some(running) = self.running.borrow_mut().take() {
             stop(running);
         }
+        database::remove(&self.path);
     }
 }
 

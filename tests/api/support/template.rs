@@ -30,10 +30,7 @@ struct Template {
 static TEMPLATE: LazyLock<Template> = LazyLock::new(|| {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("template.db");
-    let world = Scripted::at(Timestamp::parse(BEGINNING, Rounding::Down).unwrap());
-    world.fill(&mut vec![0; NUMBERS_SKIPPED * size_of::<u64>()]);
-    store::file::prepare(&path, Missing::Create, Older::Refuse).unwrap();
-    let admin_secret = make_admin(&path, &world);
+    let admin_secret = create(&path);
     assert!(!store::file::beside(&path, "-wal").exists(), "the template is closed");
     Template { bytes: std::fs::read(&path).unwrap(), admin_secret }
 });
@@ -43,6 +40,14 @@ pub(super) fn create_file(path: &Path) -> String {
     let mut file = std::fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).unwrap();
     file.write_all(&TEMPLATE.bytes).unwrap();
     TEMPLATE.admin_secret.clone()
+}
+
+/// Creates the schema and a platform admin, and returns the secret of the admin's key.
+pub(super) fn create(db: &Path) -> String {
+    let world = Scripted::at(Timestamp::parse(BEGINNING, Rounding::Down).unwrap());
+    world.fill(&mut vec![0; NUMBERS_SKIPPED * size_of::<u64>()]);
+    store::file::prepare(db, Missing::Create, Older::Refuse).unwrap();
+    make_admin(db, &world)
 }
 
 fn make_admin(path: &Path, world: &dyn World) -> String {

@@ -3,6 +3,8 @@
 mod outcome;
 mod proxy;
 mod readers;
+#[path = "../../../../tests/support/postgres_server.rs"]
+#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
 mod server;
 mod start;
 mod writer;
@@ -12,7 +14,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 use std::time::Duration;
 
 use self::proxy::TestProxy;
-use self::server::TestServer;
+use self::server::{TestServer, USER};
 use super::prepare::{Missing, Schema, prepare};
 use super::target::Target;
 use super::value;
@@ -46,7 +48,7 @@ impl Database {
 
     fn on(server: &'static TestServer) -> Self {
         let name = server.database();
-        let target = Arc::new(server.target(&name));
+        let target = target_of(server, &name);
         prepare(&target, &SCHEMA, Missing::Create).unwrap();
         Self { server, name, target }
     }
@@ -82,6 +84,10 @@ impl Database {
     fn values(&self) -> String {
         self.psql("SELECT string_agg(n::text, ' ' ORDER BY id) FROM t")
     }
+}
+
+fn target_of(server: &TestServer, database: &str) -> Arc<Target> {
+    Arc::new(Target::parse(&server.url(USER, database, "")).unwrap())
 }
 
 fn open_writer(target: &Arc<Target>, patience: Patience) -> Writer {

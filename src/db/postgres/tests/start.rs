@@ -1,7 +1,5 @@
 //! Starts: the creation of the schema, and one sentence for each reason why a server cannot be used.
 
-use std::sync::Arc;
-
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 use super::super::open_error::OpenError;
@@ -66,7 +64,7 @@ fn a_server_that_cannot_be_used_is_refused_with_one_sentence() {
 fn the_schema_is_created_once_and_recognized_afterwards() {
     let Some(server) = shared() else { return };
     let name = server.database();
-    let target = Arc::new(server.target(&name));
+    let target = super::target_of(server, &name);
     assert!(matches!(prepare(&target, &SCHEMA, Missing::Refuse), Err(OpenError::Missing { .. })));
     std::thread::scope(|scope| {
         for _ in 0..3 {

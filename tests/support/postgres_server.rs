@@ -1,4 +1,5 @@
-//! A PostgreSQL server for tests. It belongs to the test process and ends with it.
+//! A PostgreSQL server for tests. It belongs to the test process and ends with it. The tests of the engine and those of
+//! the API include this file.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -6,8 +7,6 @@ use std::process::{Child, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
-
-use super::super::target::Target;
 
 /// The time for the start of a server on a busy machine.
 const START_MAX: Duration = Duration::from_secs(60);
@@ -23,7 +22,7 @@ const FOLDERS: [&str; 6] = [
 ];
 
 /// The superuser of the servers.
-const USER: &str = "tester";
+pub(crate) const USER: &str = "tester";
 
 /// Creates a cluster in the directory and serves it until the standard input ends, which it also does when the test
 /// process is killed. The server has a TCP port of the loopback address and a Unix socket. It asks only the user `secret`
@@ -51,7 +50,7 @@ wait "$server" || true
 "#;
 
 /// A server.
-pub(super) struct TestServer {
+pub(crate) struct TestServer {
     bin: PathBuf,
     directory: PathBuf,
     port: u16,
@@ -63,19 +62,19 @@ pub(super) struct TestServer {
 ///
 /// # Panics
 /// If PostgreSQL is not installed although the variable `CI` is set.
-pub(super) fn shared() -> Option<&'static TestServer> {
+pub(crate) fn shared() -> Option<&'static TestServer> {
     static SERVER: OnceLock<Option<TestServer>> = OnceLock::new();
     SERVER.get_or_init(|| TestServer::start(&[])).as_ref()
 }
 
 impl TestServer {
     /// Starts a server with these settings (`name=value`).
-    pub(super) fn start(settings: &[&str]) -> Option<Self> {
+    pub(crate) fn start(settings: &[&str]) -> Option<Self> {
         Self::start_with(settings, None)
     }
 
     /// Starts a server with settings, and with a certificate and its key in PEM.
-    pub(super) fn start_with(settings: &[&str], certificate: Option<(&str, &str)>) -> Option<Self> {
+    pub(crate) fn start_with(settings: &[&str], certificate: Option<(&str, &str)>) -> Option<Self> {
         let Some(bin) = FOLDERS.iter().map(Path::new).find(|folder| folder.join("initdb").exists()) else {
             assert!(std::env::var_os("CI").is_none(), "PostgreSQL is not installed, and CI must not skip its tests");
             eprintln!("skipped: PostgreSQL is not installed");
@@ -104,33 +103,29 @@ impl TestServer {
         Some(server)
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
     /// Creates an empty database. Returns its name.
-    pub(super) fn database(&self) -> String {
+    pub(crate) fn database(&self) -> String {
         let name = format!("d{}", self.databases.fetch_add(1, Ordering::Relaxed));
         self.psql("postgres", &format!("CREATE DATABASE {name}"));
         name
     }
 
     /// Returns the URL of a database, with a user and parameters.
-    pub(super) fn url(&self, user: &str, database: &str, parameters: &str) -> String {
+    pub(crate) fn url(&self, user: &str, database: &str, parameters: &str) -> String {
         format!("postgres://{user}@127.0.0.1:{}/{database}?{parameters}", self.port)
     }
 
-    pub(super) fn target(&self, database: &str) -> Target {
-        Target::parse(&self.url(USER, database, "")).unwrap()
-    }
-
     /// Returns whether the server accepts connections.
-    pub(super) fn is_up(&self) -> bool {
+    pub(crate) fn is_up(&self) -> bool {
         self.try_psql("postgres", "SELECT 1").is_ok()
     }
 
     /// Runs statements as another client would. Returns the output, with a line for each row.
-    pub(super) fn psql(&self, database: &str, sql: &str) -> String {
+    pub(crate) fn psql(&self, database: &str, sql: &str) -> String {
         self.try_psql(database, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
@@ -148,7 +143,7 @@ impl TestServer {
 
     /// Kills a backend of the server with a signal, as the system does when memory runs out. The server then restarts
     /// all of its processes.
-    pub(super) fn kill(&self, pid: &str, signal: &str) {
+    pub(crate) fn kill(&self, pid: &str, signal: &str) {
         // `kill` is a command of the shell. The user of the server may send the signal.
         let killed = without_root().args(["sh", "-c", "kill \"$1\" \"$2\"", "sh", signal, pid]).status().unwrap();
         assert!(killed.success());
