@@ -9,18 +9,25 @@ const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// Returns whether this is the URL of a server, rather than the path of a file.
 pub fn is_server(db: &Path) -> bool {
-    SCHEMES.iter().any(|scheme| db.as_os_str().as_bytes().starts_with(scheme.as_bytes()))
+    let text = db.as_os_str().as_bytes();
+    SCHEMES
+        .iter()
+        .any(|scheme| text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme.as_bytes())))
 }
 
-/// Returns the text for messages: a path, or a URL without its user, its password and its parameters.
+/// Returns the text for messages: a path, or a URL without its user, its password and its parameters. Of a URL that is
+/// ambiguous, for example because a password contains `#` without an escape, only the scheme is shown.
 pub fn shown(db: &Path) -> String {
     let text = db.display().to_string();
     if !is_server(db) {
         return text;
     }
-    let address = text.split(['?', '#']).next().unwrap_or_default();
-    let (scheme, rest) = address.split_once("://").unwrap_or_default();
-    let server = rest.rsplit_once('@').map_or(rest, |(_, server)| server);
+    let (scheme, rest) = text.split_once("://").unwrap_or_default();
+    let (address, parameters) = rest.split_once(['?', '#']).unwrap_or((rest, ""));
+    if parameters.contains('@') || address.matches('@').count() > 1 {
+        return format!("{scheme}://…");
+    }
+    let server = address.split_once('@').map_or(address, |(_, server)| server);
     format!("{scheme}://{server}")
 }
 
@@ -34,7 +41,10 @@ mod tests {
             ("jobs.db", false, "jobs.db"),
             ("/var/lib/postgres:/a.db", false, "/var/lib/postgres:/a.db"),
             ("postgres://u:p%40@host:5432/jobs?sslmode=require", true, "postgres://host:5432/jobs"),
-            ("postgres://u:p@q@host/jobs", true, "postgres://host/jobs"),
+            ("POSTGRES://u:p@host/jobs", true, "POSTGRES://host/jobs"),
+            ("postgres://u:p@q@host/jobs", true, "postgres://…"),
+            ("postgres://u:p#q@host/jobs", true, "postgres://…"),
+            ("postgres://u@host/jobs?password=p@q", true, "postgres://…"),
             ("postgresql:///jobs?password=p", true, "postgresql:///jobs"),
         ] {
             assert_eq!((is_server(Path::new(db)), shown(Path::new(db)).as_str()), (is_url, text));
