@@ -7,6 +7,7 @@ use super::location::is_server;
 use super::postgres::command as postgres;
 use super::sqlite::command;
 use super::tx::{Error, Tx};
+use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
 /// Runs `f` in one durable transaction.
@@ -15,12 +16,17 @@ use crate::world::World;
 /// Returns the error of `f`, of opening the database or of the commit, or [`Error::Unavailable`] if another process
 /// holds the write lock for more than 5 s.
 pub fn act_alone<T>(db: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
-    if is_server(db) { act_on_server(db, world, f) } else { command::act_alone(db, world, f) }
+    if is_server(db) { act_on_server(db, world.now(), f) } else { command::act_alone(db, world, f) }
 }
 
 /// Runs `f` on one snapshot of the database.
 pub fn read_alone<T>(db: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
-    if is_server(db) { read_from_server(db, world, f) } else { command::read_alone(db, world, f) }
+    read_at(db, world.now(), f)
+}
+
+/// Runs `f` on one snapshot of the database, as a transaction at this time.
+pub(crate) fn read_at<T>(db: &Path, now: Timestamp, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    if is_server(db) { read_from_server(db, now, f) } else { command::read_alone(db, now, f) }
 }
 
 #[cfg(feature = "postgres")]
@@ -30,6 +36,6 @@ use self::postgres::{act_alone as act_on_server, read_alone as read_from_server}
 use self::{without_server as act_on_server, without_server as read_from_server};
 
 #[cfg(not(feature = "postgres"))]
-fn without_server<T>(_: &Path, _: &dyn World, _: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+fn without_server<T>(_: &Path, _: Timestamp, _: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
     Err(Error::Unavailable("this program was built without PostgreSQL".to_owned()))
 }

@@ -30,6 +30,7 @@ pub(crate) mod writer;
 pub(crate) mod writer_thread;
 pub(crate) mod writing_engine;
 
+pub(crate) use command::read_at;
 pub use command::{act_alone, read_alone};
 pub use error::Error;
 pub use halt::{Closed, Halt};

@@ -6,6 +6,8 @@ use std::path::Path;
 
 use super::decision_batch::record as decision_batch;
 use super::{activity, attachment, candidate, erasure, organization};
+use crate::db::location::is_server;
+use crate::db::read_at;
 use crate::db::row::Columns;
 use crate::db::sqlite::check::{FINDINGS_OF_A_KIND_MAX, foreign_keys, integrity};
 use crate::db::sqlite::connection::{self, Use};
@@ -25,6 +27,9 @@ use crate::domain::timestamp::Timestamp;
 /// # Errors
 /// A SQLite error if the file cannot be read.
 pub fn check(path: &Path, progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
+    if is_server(path) {
+        return read_at(path, Timestamp::from_micros(0), |tx| findings_in_tables(tx, progress));
+    }
     let connection = connection::open_to_read(path, Use::Read)?;
     tx::snapshot(&connection, Timestamp::from_micros(0), |tx| findings(tx, progress))
 }
@@ -52,6 +57,14 @@ fn findings(tx: &Tx<'_>, mut progress: impl FnMut(&str)) -> Result<Vec<String>, 
     }
     progress("checking every foreign key");
     findings.extend(foreign_keys(tx)?);
+    findings.extend(findings_in_tables(tx, progress)?);
+    Ok(findings)
+}
+
+/// Returns the findings that do not depend on the engine. A server checks its pages with `pg_amcheck`, and never lets a
+/// foreign key dangle.
+fn findings_in_tables(tx: &Tx<'_>, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
+    let mut findings = Vec::new();
     progress("recounting every organization's roles and applications");
     findings.extend(statuses(tx)?);
     findings.extend(seats(tx)?);

@@ -7,24 +7,24 @@ use super::settings::{self, Use};
 use super::target::Target;
 use crate::db::connection::Connection;
 use crate::db::tx::{self, Error, Tx};
-use crate::world::World;
+use crate::domain::timestamp::Timestamp;
 
 /// Runs `f` in one durable transaction.
 pub(crate) fn act_alone<T>(
     url: &Path,
-    world: &dyn World,
+    now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    tx::act(&open(url, Use::Write)?, world.now(), f)
+    tx::act(&open(url, Use::Write)?, now, f)
 }
 
 /// Runs `f` on one snapshot of the database.
 pub(crate) fn read_alone<T>(
     url: &Path,
-    world: &dyn World,
+    now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
-    tx::snapshot(&open(url, Use::Read)?, world.now(), f)
+    tx::snapshot(&open(url, Use::Read)?, now, f)
 }
 
 fn open(url: &Path, for_use: Use) -> Result<Connection, Error> {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use super::super::tx::{self, Error, Tx};
 use super::connection;
+use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
 /// Runs `f` in one durable transaction.
@@ -38,11 +39,11 @@ pub(crate) fn act_beside<T>(
 /// Runs `f` on one snapshot of the file.
 pub(crate) fn read_alone<T>(
     path: &Path,
-    world: &dyn World,
+    now: Timestamp,
     f: impl FnOnce(&Tx<'_>) -> Result<T, Error>,
 ) -> Result<T, Error> {
     let connection = connection::open_to_read(path, connection::Use::Read)?;
-    tx::snapshot(&connection, world.now(), f)
+    tx::snapshot(&connection, now, f)
 }
 
 /// Runs `f` as [`read_alone`] does, and leaves the file and its log as they are.
