@@ -154,8 +154,8 @@ impl Orderer {
         let _ = self.folder.write_state(&State::new(&self.settings, &begun, self.ordered_from.clone(), why));
     }
 
-    /// Stores the state. If the state cannot be stored, restarts may cause attempts, but only while the disk has room
-    /// for a certificate.
+    /// Stores the state. If the state cannot be stored, a restart forgets the wait and may make another attempt at
+    /// once, but only while the disk has room for a certificate.
     fn store_state(&self, last_failure: Option<String>) {
         self.orders.report(&self.attempts);
         let _ = self.folder.write_state(&State::new(

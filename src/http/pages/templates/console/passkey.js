@@ -70,7 +70,8 @@ function hidePasskeys(form) {
 
 function showPasskeyFault(form, fault) {
   if (fault.name === "SecurityError") return hidePasskeys(form);
-  // The session has ended. The answer to the form is the sign-in, which carries the form.
+  // The session has ended. The answer to the form is the sign-in page, which carries the fields of the form through
+  // the sign-in.
   if (fault.status === 401) return sendAnswered(form);
   const line = form.querySelector("[data-passkey-fault]");
   const { cancelled, exists, throttled } = form.dataset;
@@ -79,7 +80,7 @@ function showPasskeyFault(form, fault) {
   line.hidden = false;
 }
 
-/** Asks the authenticator after a click. Replaces a request in the background. */
+/** Asks the authenticator after a click. Aborts the request that waits in the background, if there is one. */
 async function usePasskey(form) {
   passkeyRequest.abort();
   passkeyRequest = new AbortController();
