@@ -21,5 +21,5 @@ ALTER ROLE appliance IN DATABASE appliance SET search_path = appliance;
 
 -- A server of the service that stops in the middle of a transaction must not keep its locks. There is deliberately no
 -- statement_timeout: it would also end the wait of a COMMIT for the synchronous standby. PostgreSQL then reports the
--- commit as successful, with a warning only, although no standby has it.
+-- commit as successful, with a warning only, although perhaps no standby has it.
 ALTER ROLE appliance IN DATABASE appliance SET idle_in_transaction_session_timeout = '30s';

@@ -17,7 +17,7 @@ const ONLY_FOR_FILES: [(&str, &str); 8] = [
     ("backup", "make a backup with pg_basebackup and an archive of the write-ahead log, or with pg_dump"),
     ("restore", "restore a backup with the tools of PostgreSQL, for example to a point in time"),
     ("check", "check the database with pg_amcheck"),
-    ("upgrade", "start `appliance serve` of this version"),
+    ("upgrade", "the tables on a server have had only one version so far, so they need no upgrade"),
     ("doctor", "ask the running service with GET /readyz"),
 ];
 
@@ -27,7 +27,7 @@ const ONLY_FOR_FILES: [(&str, &str); 8] = [
 /// Exit status 2. The message does not contain the user or the password of the URL.
 pub(super) fn refuse_unsupported(matches: &ArgMatches) -> Result<(), Failure> {
     let Some((command, mut matches)) = matches.subcommand() else { return Ok(()) };
-    // `settings` only shows settings, and `serve` reports the place of the option.
+    // `settings` only shows settings, and `serve` reports the origin of the option.
     if ["serve", "settings"].contains(&command) {
         return Ok(());
     }

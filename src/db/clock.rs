@@ -1,5 +1,5 @@
-//! The believed clock of a running service, and its heartbeat in the file. The heartbeat is the believed time, which
-//! the service writes every few minutes and when it stops. The next start continues from the heartbeat.
+//! The believed clock of a running service, and its heartbeat in the database. The heartbeat is the believed time,
+//! which the service writes every few minutes and when it stops. The next start continues from the heartbeat.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -39,7 +39,7 @@ struct State {
 }
 
 impl Clock {
-    /// Continues from the heartbeat in the file. If there is no heartbeat, starts at the time of the wall clock.
+    /// Continues from the heartbeat in the database. If there is no heartbeat, starts at the time of the wall clock.
     pub(crate) fn open(connection: &Connection, world: Arc<dyn World>) -> Result<Self, Error> {
         let wall = world.now();
         let heartbeat = match tx::snapshot(connection, wall, heartbeat)? {
@@ -64,7 +64,7 @@ impl Clock {
         ClockReading { wall, believed: state.believed, uptime: now.saturating_sub(self.started) }
     }
 
-    /// Adopts an admin's confirmation from the file. Returns whether the confirmation is new.
+    /// Adopts an admin's confirmation from the database. Returns whether the confirmation is new.
     fn adopt_confirmation(&self, heartbeat: &Heartbeat) -> bool {
         let mut state = self.state();
         let is_new = state.confirmations != heartbeat.confirmations;
@@ -95,7 +95,7 @@ impl Clock {
     }
 }
 
-/// The heartbeat in the file.
+/// The heartbeat in the database.
 #[derive(Debug, Clone, Copy)]
 struct Heartbeat {
     believed: Timestamp,

@@ -72,8 +72,8 @@ impl Connection {
         }))
     }
 
-    /// Sets whether commits wait for the disk. A power cut can undo commits that did not wait; the end of the process
-    /// cannot.
+    /// Sets whether commits wait for the disk. A power cut or, with PostgreSQL, a crash of the server can undo commits
+    /// that did not wait; the end of this process cannot.
     pub(crate) fn set_durable(&self, is_durable: bool) -> Result<(), Error> {
         match &self.0 {
             EngineConnection::Sqlite(connection) => connection.set_durable(is_durable),
@@ -188,7 +188,7 @@ impl Statement<'_> {
 }
 
 impl Statement<'_> {
-    /// Runs the statement for each of these parameters. Stops at the first failure.
+    /// Runs the statement for each of these parameters. Returns the first failure.
     pub(super) fn execute_each<P: Params>(
         &mut self,
         mut items: impl Iterator<Item = Result<P, Error>>,

@@ -14,10 +14,10 @@ pub enum Error {
     /// The store cannot do the work now, for example because a queue is full, another process holds a lock, or the
     /// service is stopping. The text is for the log.
     Unavailable(String),
-    /// The program has a defect, or the file is damaged. The text is for the log.
+    /// The program has a defect, or the database is damaged. The text is for the log.
     Defect(String),
-    /// The commit or the rollback failed, and it is unknown whether the changes are in the file. The next start reads
-    /// the outcome from the file. The text is for the log.
+    /// The commit or the rollback failed, and it is unknown whether the changes are in the database. The next start
+    /// reads the outcome from the database. The text is for the log.
     OutcomeUnknown(String),
 }
 

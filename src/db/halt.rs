@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 /// The reason why this process must no longer write.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Halt {
-    /// The outcome of a transaction is unknown. The next start reads the outcome from the file.
+    /// The outcome of a transaction is unknown. The next start reads the outcome from the database.
     Unknown(String),
     /// The name of one of the service's files no longer belongs to the file that the service has open, or the database
     /// file was overwritten. An operator must restore the files before the next start.

@@ -1,4 +1,4 @@
-//! Health: whether the file can be written and read back, and whether each background job works. Jobs report their
+//! Health: whether the database can be written and read back, and whether each background job works. Jobs report their
 //! outcomes, and health names the jobs that have failed for too long.
 
 use std::collections::BTreeMap;

@@ -35,10 +35,10 @@ pub(crate) trait Hooks: Send + 'static {
     /// Runs after the commit of a durable batch.
     fn committed(&self);
 
-    /// Discards the writer state before a rollback, which makes the state invalid.
+    /// Discards the writer state, because a rollback or another server's commit makes the state invalid.
     fn discard_state(&self);
 
-    /// Undoes the effects of a batch outside the file, after the rollback of its transaction. If this fails, the
+    /// Undoes the effects of a batch outside the database, after the rollback of its transaction. If this fails, the
     /// outcome of the batch is unknown.
     fn undo(&self) -> Result<(), Error>;
 

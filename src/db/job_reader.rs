@@ -31,7 +31,7 @@ impl JobReader {
         Self(Source::Pool(readers))
     }
 
-    /// Runs `f` on one snapshot of the file. `f` must not take another snapshot with the same connection.
+    /// Runs `f` on one snapshot of the database. `f` must not take another snapshot with the same connection.
     pub(crate) fn snapshot<T>(&self, now: Timestamp, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
         match &self.0 {
             Source::Connection(connection) => {

@@ -1,10 +1,10 @@
 //! The writer thread: it commits queued jobs and log rows in batches, and answers their callers after the commit. On a
 //! full disk, rows are answered without a commit (`sqlite/engine/owed_rows.rs`).
 //!
-//! Jobs wait for the thread. Rows wait for the end of the tick. A batch that contains only rows needs no thread: the
-//! runtime commits it ([`WriterThread::flush`]). This saves two context switches for each batch, about a fifth of the
-//! cost of a request that only reads. If the thread is using the connection, the thread commits the rows after its
-//! batch. The runtime therefore does not wait for the fsync of a durable batch.
+//! Jobs wait for the thread. Rows wait for the end of the tick. With SQLite, a batch that contains only rows needs no
+//! thread: the runtime commits it ([`WriterThread::flush`]). This saves two context switches for each batch, about a
+//! fifth of the cost of a request that only reads. If the thread is using the connection, the thread commits the rows
+//! after its batch. The runtime therefore does not wait for the fsync of a durable batch.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -87,8 +87,8 @@ impl<H: Hooks> WriterThread<H> {
         rows.len() == 1
     }
 
-    /// Wakes the thread for queued jobs, and commits queued rows: on the caller's thread if the connection is free, and
-    /// otherwise on the writer thread.
+    /// Wakes the thread for queued jobs, and commits queued rows: with SQLite, on the caller's thread if the connection
+    /// is free, and otherwise on the writer thread.
     pub(crate) fn flush(&self) {
         self.shared.writer.wake_for_jobs();
         if self.shared.rows().is_empty() {

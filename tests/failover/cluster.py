@@ -81,7 +81,7 @@ class Cluster:
         return found
 
     def primary(self):
-        """Returns the name of the node that says itself that it is the primary."""
+        """Returns the name of the node whose own Patroni reports that it is the primary."""
         for name, address in self.addresses.items():
             try:
                 urllib.request.urlopen(f"https://{address}:8008/primary", timeout=ANSWER_S, context=self.tls).close()
@@ -96,7 +96,10 @@ class Cluster:
         return len(leaders) == len(NODES) and len(set(leaders)) == 1 and leaders[0] is not None
 
     def _leader(self, members):
-        """Returns the primary and its timeline, if both standbys follow it without delay, and one is synchronous."""
+        """Returns the primary and its timeline, if both standbys follow it closely.
+
+        Unless the cluster is asynchronous, one of the standbys must also be synchronous.
+        """
         leaders = [member for member in members if member["role"] == "leader" and member["state"] == "running"]
         if len(members) != len(NODES) or len(leaders) != 1:
             return None

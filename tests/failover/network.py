@@ -10,7 +10,7 @@ import sys
 INSIDE = "FAILOVER_INSIDE"
 BRIDGE = "nodes"
 PREFIX = "10.0.0."
-# The address at which the servers of the service are in this network.
+# The address of the servers of the service in this network.
 HOST = PREFIX + "1"
 
 UNSHARE = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]

@@ -21,7 +21,7 @@ CHAIN = "SELECT count(*), coalesce(max(number), 0) FROM activities"
 
 
 def compare(outcome, url, load):
-    """Checks the ledger. Returns the rounds in which an acknowledged act was lost."""
+    """Checks the ledger. Returns the rounds whose acknowledged acts are not all in the database."""
     connection = Connection(url)
     done = {mark: int(count) for mark, count in connection.run(DONE)}
     usage = {path: int(count) for path, count in connection.run(USAGE)}

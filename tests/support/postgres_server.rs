@@ -24,9 +24,9 @@ const FOLDERS: [&str; 6] = [
 /// The superuser of the servers.
 pub(crate) const USER: &str = "tester";
 
-/// Creates a cluster in the directory and serves it until the standard input ends, which it also does when the test
-/// process is killed. The server has a TCP port of the loopback address and a Unix socket. It asks only the user `secret`
-/// for a password. It supports TLS if the variables CERT and KEY have a certificate and its key.
+/// Creates a cluster in a temporary directory and serves it until the standard input ends, which it also does when the
+/// test process is killed. The server has a TCP port of the loopback address and a Unix socket. It asks only the user
+/// `secret` for a password. It supports TLS if the variables CERT and KEY have a certificate and its key.
 const SCRIPT: &str = r#"set -eu
 bin=$1; port=$2; shift 2
 dir=$(mktemp -d /tmp/appliance-postgres.XXXXXX)

@@ -121,7 +121,7 @@ impl Connection {
         Ok(self.simple(sql)?.into_iter().filter_map(affected).next_back().unwrap_or_default())
     }
 
-    /// Commits the transaction. The failure of a commit may leave its outcome open.
+    /// Commits the transaction. After a failure, the outcome of the commit may be unknown.
     ///
     /// # Errors
     /// [`CommitFailure::RolledBack`] if nothing was committed; [`CommitFailure::Unknown`] if only the server knows.
@@ -135,7 +135,7 @@ impl Connection {
         self.in_transaction.set(false);
         let _ = self.session.take_warning();
         match self.session.simple("COMMIT", timeout) {
-            // A warning says that somebody canceled the wait for the standby: the commit might be lost at a failover.
+            // A warning means that the wait for the standby was cancelled: a failover might lose the commit.
             Ok(_) if self.session.take_warning() => {
                 Err(CommitFailure::Unknown("the server did not wait for its standby".to_owned()))
             }

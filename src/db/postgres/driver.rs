@@ -13,7 +13,8 @@ pub(in super::super) use super::connection::Connection;
 use super::lock::Lock;
 use super::value;
 
-/// The time for a commit of a command. A command can wait longer than a request.
+/// The maximum time for a commit without a writer: of a command, or of a step of the start. These can wait longer than
+/// a request.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Connection {
@@ -65,7 +66,8 @@ impl Statement<'_> {
         self.connection.execute(self.sql, &values(params)?)
     }
 
-    /// Runs the statement for each of these parameters. Sends many of them before it waits for the first answer.
+    /// Runs the statement for each of these lists of parameters. Sends many of them before it waits for the first
+    /// answer.
     pub(in super::super) fn execute_each(&mut self, items: &[impl Params]) -> Result<usize, Error> {
         let lists: Vec<Vec<ValueRef<'_>>> = items.iter().map(values).collect::<Result<_, _>>()?;
         let lists: Vec<&[ValueRef<'_>]> = lists.iter().map(Vec::as_slice).collect();

@@ -78,8 +78,8 @@ impl<H: Hooks> Engine<H> {
 
     /// Appends log rows in one transaction, and answers their callers.
     ///
-    /// The transaction waits for the others, because the number of a row follows from the number of the row before it,
-    /// which another server may have appended.
+    /// The transaction waits for all other writers, because the number of a row follows from the number of the row
+    /// before it, which another server may have appended.
     pub(crate) fn record(&mut self, rows: Vec<H::Row>) {
         if let Some(why) = self.parts.broken.get() {
             return H::fail(rows, &Error::Unavailable(why.to_string()));
@@ -172,7 +172,7 @@ impl<H: Hooks> Parts<H> {
         }
     }
 
-    /// Stops all writes of this process, after a commit whose outcome is unknown.
+    /// Stops all writes of this process, because the outcome of a transaction is unknown.
     fn halt_as_unknown(&self, why: &str) -> Error {
         let why = format!("the outcome of a transaction is unknown until the next start: {why}");
         let _ = self.broken.set(Halt::Unknown(why.clone()));

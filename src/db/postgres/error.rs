@@ -25,7 +25,7 @@ pub(super) enum Failure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Effect {
     /// The transaction can only be rolled back. It may succeed if it runs again, because the failure came from another
-    /// transaction.
+    /// transaction or from a cached statement.
     Retry,
     /// The transaction can only be rolled back.
     Rollback,
@@ -55,7 +55,7 @@ impl Failure {
         error.code().map(tokio_postgres::error::SqlState::code)
     }
 
-    /// Returns whether a cached statement no longer fits the schema, or the server has forgotten the statement.
+    /// Returns whether a cached statement no longer fits the schema, or the server no longer has the statement.
     pub(super) fn concerns_cached_statement(&self) -> bool {
         let Self::Driver(error) = self else { return false };
         let Some(answer) = error.as_db_error() else { return false };
@@ -127,12 +127,13 @@ fn effect(code: &str) -> Effect {
 fn classify(code: &str) -> fn(String) -> Error {
     match code {
         "53100" => Error::Full,
-        // Read-only transaction: the server is a standby, or its administrator has made it read-only. Serialization
-        // failure and deadlock, after all retries. Lock timeout. Statement timeout. I/O error of the server.
+        // In this order: a read-only transaction (the server is a standby, or its administrator has made it read-only),
+        // the timeout of an idle transaction, a serialization failure and a deadlock (after all retries), the timeout
+        // of a lock, a statement that timed out or was cancelled, and an I/O error of the server.
         "25006" | "25P03" | "40001" | "40P01" | "55P03" | "57014" | "58030" => Error::Unavailable,
         _ if ["08", "53", "57P"].iter().any(|class| code.starts_with(class)) => Error::Unavailable,
-        // Among them: constraints (23…), which the rules should have kept; missing rights (42501); missing tables and
-        // columns (42P01, 42703).
+        // Among them: violated constraints (23…), which the rules should have prevented; missing rights (42501);
+        // missing tables and columns (42P01, 42703).
         _ => Error::Defect,
     }
 }

@@ -1,6 +1,6 @@
-//! The lease of background work: of all servers, one holds it. It is a lock of a session, so that the database server
-//! frees it when the connection of its holder ends. The database server notices a holder that has lost its network after
-//! about 11 s.
+//! The lease of background work, which one server of the service holds at a time. It is a lock of a session, so that
+//! the database server frees it when the connection of its holder ends. If a holder has lost its network, the database
+//! server notices this after about 11 s.
 //!
 //! For a moment, an old holder and a new one may both work. The lease therefore only saves work: each step is a
 //! transaction of the writer and checks what is due.

@@ -1,4 +1,4 @@
-//! Notifications of other servers that cached state has changed. They are hints: a notification may be lost with the
+//! Notifications from other servers that cached state has changed. They are hints: a notification may be lost with the
 //! connection, so cached state is also compared with change numbers.
 
 use std::time::Duration;

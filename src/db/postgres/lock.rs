@@ -1,10 +1,10 @@
 //! The advisory locks of the service. An advisory lock belongs to a database; the second number makes it belong to the
 //! schema, so that two services can share a database.
 
-/// A lock, with the first of its two numbers. They differ from the numbers of other programs with some likelihood.
+/// A lock, with the first of its two numbers. Other programs are unlikely to use these first numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lock {
-    /// Held by a transaction that writes.
+    /// Held by a transaction that writes records of the service.
     Writer = 1_718_900_101,
     /// Held while the schema is created or upgraded.
     Schema = 1_718_900_102,

@@ -54,8 +54,8 @@ impl OpenError {
         matches!(self, Self::Unreachable { .. } | Self::TooManyConnections(_) | Self::ReadOnly(_) | Self::Failed { .. })
     }
 
-    /// Returns the error of a URL that the driver cannot parse. Its text may repeat the value of a parameter, but not
-    /// the password.
+    /// Returns the error of a URL that the driver cannot parse. The text of the error may repeat the value of a
+    /// parameter, but not the password.
     pub(super) fn of_url(error: &tokio_postgres::Error) -> Self {
         Self::Url(error.source().map_or_else(|| error.to_string(), ToString::to_string))
     }
@@ -68,7 +68,10 @@ impl std::fmt::Display for OpenError {
             Self::Tls(why) => f.write_str(why),
             Self::Unreachable { server, why } => write!(f, "{server} cannot be reached: {why}"),
             Self::TooManyConnections(server) => {
-                write!(f, "{server} has no free connection; raise its max_connections or stop other clients")
+                write!(
+                    f,
+                    "{server} has no free connection; raise max_connections or the user's limit, or stop other clients"
+                )
             }
             Self::ReadOnly(server) => write!(f, "{server} accepts no writes: it is a standby or set to read-only"),
             Self::Untrusted { server, why } => write!(f, "there is no trusted connection to {server}: {why}"),
@@ -103,7 +106,8 @@ impl std::fmt::Display for OpenError {
             Self::Older { server, found, known } => {
                 write!(
                     f,
-                    "{server} has version {found}, but this program needs version {known}; run `appliance upgrade`"
+                    "{server} has version {found}, but this program needs version {known}, and it cannot upgrade a \
+                     server; use the older version of the program"
                 )
             }
         }

@@ -42,8 +42,8 @@ enum Found {
     Version(i64),
 }
 
-/// Ensures that the schema exists and has this program's version. Does not change a foreign or newer schema. Several
-/// servers may do this at the same time.
+/// Ensures that the schema exists and has this program's version. Does not change a schema of another program or of
+/// another version. Several servers may do this at the same time.
 pub(crate) fn prepare(target: &Target, schema: &Schema, missing: Missing) -> Result<(), OpenError> {
     let connection = settings::open(target, Use::Write)?;
     let server = target.to_string();
@@ -102,7 +102,7 @@ fn create(connection: &Connection, target: &Target, schema: &Schema) -> Result<(
     })
 }
 
-/// Returns a table and the rights on it that the user lacks.
+/// Returns the first table on which the user lacks a right, with all rights that the user needs.
 fn missing_rights(connection: &Connection) -> Result<Option<String>, Error> {
     let sql = "SELECT relname || ' needs SELECT, INSERT, UPDATE and DELETE'
                FROM pg_class

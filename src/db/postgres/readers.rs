@@ -1,7 +1,7 @@
 //! The pool of connections for reading. Each read is one snapshot of the primary.
 //!
-//! The pool of the SQLite engine, r2d2, does not fit: it opens connections on threads of its own and hides why one cannot
-//! be opened until the caller has waited for its whole time.
+//! The pool of the SQLite engine, r2d2, does not fit: it opens connections on threads of its own, and hides the reason
+//! why one cannot be opened until the caller has waited for the maximum time.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};

@@ -5,10 +5,10 @@
 //! registration waits until the lost transaction has ended, because both change the same row, and then returns the
 //! number of the last commit. It also begins a new epoch, so that a transaction of an old connection that had not begun
 //! yet cannot write. The registration is itself a durable commit. Therefore everything that it returns is as durable,
-//! even if somebody canceled the lost commit's wait for the standby.
+//! even if somebody cancelled the lost commit's wait for the standby.
 //!
-//! `pg_xact_status` was the alternative. After a failover that lost the transaction, the new primary can give its id to
-//! another transaction and would report the commit of that one. A registration has a random id.
+//! `pg_xact_status` was the alternative. After a failover that lost the transaction, the new primary can give the id of
+//! this transaction to another one, and would report the commit of the other one. A registration has a random id.
 
 use std::time::Duration;
 
@@ -23,8 +23,8 @@ pub(super) const TABLE: &str = r#"CREATE TABLE engine_writers (
   seen_at TIMESTAMPTZ NOT NULL
 )"#;
 
-/// The time after which the row of a writer is deleted. A killed service leaves its row behind. A service that is paused
-/// for a longer time gets an unknown outcome.
+/// The row of a writer is deleted when its last transaction is older than this. A killed service leaves its row behind.
+/// If a service is paused for a longer time during a commit, the outcome of the commit is unknown.
 const FORGOTTEN_AFTER: &str = "30 days";
 
 /// The time for the commit of a registration. It waits for the standby, as every commit does.

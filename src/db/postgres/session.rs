@@ -1,8 +1,8 @@
 //! A session with the server: the driver's client, and a runtime that the calling thread runs while it waits. Every wait
 //! has a deadline. This is the only file that runs futures.
 //!
-//! Without tasks of its own, a runtime for each connection costs two file descriptors. A shared runtime on a thread of
-//! its own would cost two context switches for each statement.
+//! A runtime for each connection has no thread of its own, and costs two file descriptors. A shared runtime on a thread
+//! of its own would cost two context switches for each statement.
 
 use std::cell::{Cell, RefCell};
 use std::pin::Pin;

@@ -1,5 +1,5 @@
-//! The settings of a session, and the checks of the server that each new session repeats: after a failover, it may be
-//! another server.
+//! The settings of a session, and the checks of the server. Each new session repeats them, because the server may be
+//! another one after a failover.
 
 use std::time::Duration;
 
@@ -10,24 +10,24 @@ use super::target::Target;
 use crate::db::connection::Connection as SharedConnection;
 use crate::db::error::Error;
 
-/// The oldest version that the service accepts, as `server_version_num` gives it. The tests run on it.
+/// The oldest version that the service accepts, as `server_version_num` gives it.
 const VERSION_MIN: u32 = 150_000;
 
 /// The maximum time for a statement of a request or a job. Statements of the service take milliseconds; reports and
 /// exports read in pages.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The maximum time for the maintenance of one table. The service waits for it when it stops.
+/// The maximum time for the maintenance of one table. A service that is stopping waits until the maintenance ends.
 const MAINTENANCE_TIMEOUT: Duration = Duration::from_secs(300);
 
 /// The maximum time for which a statement waits for a lock, as for a SQLite file.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The time after which the server ends a transaction of a client that says nothing. The lock of a writer that has lost
-/// its network is free after this time, at the latest.
+/// The time after which the server ends a transaction of a client that sends nothing. About this time after its last
+/// statement, the lock of a writer that has lost its network is free.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time beyond [`STATEMENT_TIMEOUT`] after which the service stops waiting for an answer.
+/// The time beyond the timeout of a statement after which the service stops waiting for an answer.
 const ANSWER_MARGIN: Duration = Duration::from_secs(5);
 
 /// The use of a connection.
@@ -68,7 +68,7 @@ pub(crate) fn open_to_write(target: &Target) -> Result<SharedConnection, OpenErr
     open(target, Use::Write).map(SharedConnection::of_postgres)
 }
 
-/// Opens a connection while the service runs. The errors are those of a statement.
+/// Opens a connection for a running service or for a command. The errors are those of a statement.
 pub(super) fn reopen(target: &Target, for_use: Use) -> Result<Connection, Error> {
     open(target, for_use).map_err(|error| Error::Unavailable(error.to_string()))
 }
@@ -83,7 +83,7 @@ fn set_up(target: &Target, session: Session, for_use: Use) -> Result<Connection,
     Ok(connection)
 }
 
-/// Reads one row for each fact. `server_version_num` is the first, because the others may need the version.
+/// Reads one row for each fact, in the order of [`Facts::of`].
 const FACTS: &str = "SHOW server_version_num;
                      SELECT current_schema();
                      SHOW synchronous_commit;
@@ -155,7 +155,7 @@ fn settings(schema: &str, for_use: Use) -> String {
         Use::Read | Use::Write => IDLE_TIMEOUT.as_millis(),
         Use::Maintain | Use::Idle => 0,
     };
-    // A writer leaves this setting alone: some services for databases turn it on when the disk is nearly full.
+    // A writer leaves this setting alone: some providers of databases turn it on when the disk is nearly full.
     let read_only = if for_use == Use::Read { "SET default_transaction_read_only = on;" } else { "" };
     format!(
         "SET client_encoding = 'UTF8';

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use tokio_postgres::Statement;
 
 /// The maximum number of prepared statements that a connection caches. A full cache drops the statement that was used
-/// least recently. The service has some hundred statements; the server needs some 10 KiB for each.
+/// least recently. The service has a few hundred statements; the server needs about 10 KiB for each.
 const STATEMENTS_MAX: usize = 256;
 
 /// A prepared statement.
@@ -44,7 +44,7 @@ impl Statements {
         known.insert(sql.to_owned(), (prepared, Cell::new(self.next_use())));
     }
 
-    /// Forgets all statements, after a change of the schema.
+    /// Drops all statements, after a change of the schema or if the server no longer has one of them.
     pub(super) fn clear(&self) {
         self.known.borrow_mut().clear();
     }
@@ -60,7 +60,7 @@ pub(super) fn writes(sql: &str) -> bool {
     !sql.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("SELECT"))
 }
 
-/// Writes the parameters `?1` and `?` as `$1`. Leaves strings, quoted names and comments as they are.
+/// Replaces parameters such as `?1` and `?` by the form `$1`. Leaves strings, quoted names and comments as they are.
 pub(super) fn translate(sql: &str) -> Cow<'_, str> {
     if !sql.contains('?') {
         return Cow::Borrowed(sql);

@@ -1,5 +1,6 @@
-//! The address of the server: a `postgres://` URL. `sslmode` and `sslrootcert` have the meaning that they have in libpq,
-//! with one exception: without `sslmode`, the certificate of a server on another machine is verified.
+//! The address of the server: a `postgres://` URL. `sslmode` and `sslrootcert` have the meaning that they have in
+//! libpq, with these main differences: without `sslmode`, the certificate of a server on another machine is verified;
+//! without `sslrootcert`, the certificate authorities are those of the system; and `sslmode=allow` is refused.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -19,7 +20,8 @@ use crate::db::location::is_server;
 /// packet, the system tries again after one second and after three.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The probes that detect a server which is gone without a word: after about 11 s, like [`TCP_USER_TIMEOUT`].
+/// The probes that detect a server which has disappeared without closing the connection: after about 11 s, like
+/// [`TCP_USER_TIMEOUT`].
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 const KEEPALIVE_RETRIES: u32 = 3;
@@ -28,7 +30,7 @@ const KEEPALIVE_RETRIES: u32 = 3;
 /// probes while data is unacknowledged.
 const TCP_USER_TIMEOUT: Duration = Duration::from_secs(11);
 
-/// The default of the driver, which libpq takes from the system: useless for detecting a lost server.
+/// The default of the driver, with which a lost server is detected far too late.
 const DRIVER_KEEPALIVE_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 
 /// The name of a session in `pg_stat_activity`, unless the URL gives another one.
@@ -40,7 +42,7 @@ const HOSTS_MAX: usize = 8;
 /// A server, or several servers of which one is the primary.
 pub(crate) struct Target {
     hosts: Vec<TargetHost>,
-    /// The URL without the password.
+    /// The URL without the user, the password and the parameters.
     shown: String,
 }
 
@@ -66,7 +68,7 @@ impl Target {
     ///
     /// # Errors
     /// [`OpenError::Url`] if the URL is invalid or has a parameter that is not supported; [`OpenError::Tls`] if there
-    /// are no certificate authorities.
+    /// are no certificate authorities, or their file cannot be read.
     pub(crate) fn parse(url: &str) -> Result<Self, OpenError> {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         if !is_server(Path::new(url)) {
@@ -173,7 +175,7 @@ fn hosts(config: &Config) -> Result<Vec<(Host, u16)>, OpenError> {
     Ok(hosts.iter().enumerate().map(|(index, host)| (host.clone(), port(index))).collect())
 }
 
-/// Returns the URL without the password and without parameters.
+/// Returns the URL without the user, the password and the parameters.
 fn shown(config: &Config, hosts: &[(Host, u16)]) -> String {
     let host = |(host, port): &(Host, u16)| match host {
         Host::Tcp(name) if name.contains(':') => format!("[{name}]:{port}"),
@@ -193,7 +195,7 @@ fn is_local(host: &Host) -> bool {
 }
 
 fn target_host(config: &Config, host: Host, port: u16, parameters: &Parameters) -> Result<TargetHost, OpenError> {
-    // The system encrypts nothing between a process and a Unix socket, and PostgreSQL has no TLS there.
+    // PostgreSQL has no TLS on a Unix socket, and data on the socket does not leave the machine.
     let mode = match (&host, parameters.mode) {
         (Host::Unix(_), _) => Mode::Disable,
         (_, Some(mode)) => mode,

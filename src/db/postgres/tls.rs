@@ -1,5 +1,5 @@
-//! TLS to the server, with rustls and ring. `tokio-postgres-rustls` does the same; it also supports channel binding, for
-//! which it needs seven crates that parse certificates. Verified certificates make channel binding unnecessary.
+//! TLS to the server, with rustls and ring. `tokio-postgres-rustls` does the same, but would add seven crates, most of
+//! them for channel binding. Verified certificates make channel binding unnecessary.
 
 use std::io;
 use std::path::PathBuf;
@@ -42,7 +42,7 @@ pub(super) enum Verification {
 /// Returns the configuration of a client.
 ///
 /// # Errors
-/// A sentence for operators if there are no certificate authorities.
+/// A sentence for operators if there are no certificate authorities, or their file cannot be read.
 pub(super) fn client_config(verification: &Verification) -> Result<Arc<ClientConfig>, String> {
     let provider = Arc::new(ring::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider));
@@ -87,7 +87,7 @@ fn read(roots: &Roots) -> Result<RootCertStore, String> {
     Ok(store)
 }
 
-/// The checks of `sslmode` below `verify-full`: less than rustls does by itself.
+/// The checks for an `sslmode` below `verify-full`, which are fewer than those of rustls.
 #[derive(Debug)]
 struct Lenient {
     /// Checks the authority; `None` for no check.

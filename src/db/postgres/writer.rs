@@ -19,8 +19,8 @@ use super::target::Target;
 use crate::db::connection::Connection;
 use crate::db::error::Error;
 
-/// The maximum number of times that a transaction runs. Conflicts come only from operators and from transactions that
-/// append rows, so a second conflict in a row is rare.
+/// The maximum number of times that a transaction runs. Under the lock, conflicts come only from other programs, such
+/// as an operator's client, so a second conflict in a row is rare.
 const ATTEMPTS_MAX: u32 = 5;
 
 /// The pause before a transaction runs again, multiplied by the number of attempts.
@@ -29,9 +29,10 @@ const RETRY_PAUSE: Duration = Duration::from_millis(5);
 /// The times for which a writer waits for an answer.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Patience {
-    /// The time for a commit. It waits for the standby, and a standby that hangs would let it wait forever.
+    /// The maximum time for a commit. A commit waits for the standby, and a standby that hangs would make it wait
+    /// forever.
     pub(crate) commit: Duration,
-    /// The maximum time for which the writer tries to learn the outcome of a commit. Together with `commit`, it is
+    /// The time after which the writer no longer tries to learn the outcome of a commit. Together with `commit`, it is
     /// shorter than the time for which usual clients wait for an answer. A failover takes 10 to 30 s.
     pub(crate) outcome: Duration,
 }
@@ -50,11 +51,11 @@ const OUTCOME_PAUSE: Duration = Duration::from_millis(100);
 pub(crate) enum Mode {
     /// It runs alone. Its commit is on the disk, and on the synchronous standby if there is one.
     Durable,
-    /// It runs alone. Its commit survives the end of the service, but not that of the database server.
+    /// It runs alone. Its commit survives the end of the service, but perhaps not a crash of the database server.
     Logged,
-    /// It only adds rows of its own, for example to the usage log, so it does not wait for the others. It must not change
-    /// a row by a value that it has read, because another transaction may change the row in between. Its commit is as
-    /// durable as that of [`Mode::Logged`].
+    /// It only adds rows of its own, so it does not wait for the others. It must not change a row by a value that it
+    /// has read, because another transaction may change the row in between. Its commit is as durable as that of
+    /// [`Mode::Logged`].
     #[cfg_attr(not(test), expect(dead_code, reason = "usage rows are numbered, so they wait for each other"))]
     Append,
 }
@@ -102,8 +103,8 @@ impl Writer {
     /// Runs `f` in a transaction and commits it. `f` may run several times; only its last run has effects.
     ///
     /// # Errors
-    /// The error of `f`; [`Error::Unavailable`] if there is no server; [`Error::OutcomeUnknown`] if the connection broke
-    /// during the commit and the server did not come back in time.
+    /// The error of `f`; [`Error::Unavailable`] if there is no server; [`Error::OutcomeUnknown`] if the outcome of the
+    /// commit could not be learned.
     pub(crate) fn transaction<T>(
         &mut self,
         mode: Mode,
@@ -171,14 +172,14 @@ impl Writer {
         self.connection = None;
         while let Err(error) = self.connect() {
             if begun.elapsed() >= self.patience.outcome {
-                let why = format!("a commit was not answered ({why}), and its outcome cannot be learned: {error}");
+                let why = format!("a commit was not confirmed ({why}), and its outcome cannot be learned: {error}");
                 return Attempt::Ended(Err(Error::OutcomeUnknown(why)));
             }
             std::thread::sleep(OUTCOME_PAUSE);
         }
         match self.batch - last_known {
             1 => Attempt::Ended(Ok(value)),
-            0 => Attempt::Again(Error::Unavailable(format!("a commit was not answered ({why}) and has not happened"))),
+            0 => Attempt::Again(Error::Unavailable(format!("a commit was not confirmed ({why}) and has not happened"))),
             // The registration is another one, for example because an older state of the database was restored.
             _ => {
                 let why = "the server has lost the registration of this writer".to_owned();

@@ -506,7 +506,8 @@ BEGIN
   END IF;
   RETURN new;
 END $$;
--- A condition of a trigger cannot contain a query in PostgreSQL, so the function checks who may lose their detail.
+-- A condition of a trigger cannot contain a query in PostgreSQL, so the function checks which rows may lose their
+-- detail.
 CREATE FUNCTION activities_erase() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT (new.detail = '{}' AND new.salt IS NULL AND new.number = old.number AND new.id = old.id
@@ -534,7 +535,7 @@ FOR EACH ROW EXECUTE FUNCTION activities_refuse();
 CREATE TRIGGER activities_stay_as_they_are
 BEFORE UPDATE ON activities
 FOR EACH ROW EXECUTE FUNCTION activities_erase();
--- SQLite has no TRUNCATE, which runs no trigger of a row.
+-- SQLite has no TRUNCATE. In PostgreSQL, TRUNCATE runs no row trigger.
 CREATE TRIGGER activities_are_not_truncated
 BEFORE TRUNCATE ON activities
 FOR EACH STATEMENT EXECUTE FUNCTION activities_refuse();

@@ -57,7 +57,7 @@ impl Database {
         open_writer(&self.target, PATIENCE)
     }
 
-    /// Starts a proxy before the server. Returns it with a writer that uses it.
+    /// Starts a proxy in front of the server. Returns it with a writer that uses it.
     fn proxied(&self, patience: Patience) -> (TestProxy, Writer) {
         let proxy = TestProxy::start(self.server.port());
         let url = format!("postgres://tester@127.0.0.1:{}/{}?sslmode=disable", proxy.port(), self.name);
@@ -96,7 +96,7 @@ fn open_writer(target: &Arc<Target>, patience: Patience) -> Writer {
     Writer::open(Arc::clone(target), id, patience).unwrap()
 }
 
-/// Adds to the value of a row, as two statements, so that an interleaved transaction would lose an addition.
+/// Adds to the value of a row with two statements, so that an interleaved transaction would lose an addition.
 fn add(connection: &Connection, id: i64, addend: i64) -> Result<i64, Error> {
     let rows = connection.as_postgres().query("SELECT n FROM t WHERE id = $1", &[ValueRef::Integer(id)])?;
     let ValueRef::Integer(n) = value::column(&rows[0], 0)? else { panic!("not an integer") };

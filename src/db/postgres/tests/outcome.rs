@@ -45,7 +45,7 @@ fn a_commit_whose_answer_is_lost_counts_once() {
         let began = Instant::now();
         let (outcome, runs) = add_one(&mut writer);
         assert_eq!((outcome.unwrap(), runs), (value, runs_expected), "{traffic:?}");
-        // The old transaction still held the lock on the server.
+        // The writer did not wait until the server noticed the end of the old connection.
         assert!(began.elapsed() < Duration::from_millis(2_500), "{:?}", began.elapsed());
     }
     assert_eq!(database.values(), "2 0");
@@ -76,7 +76,7 @@ fn an_outcome_that_cannot_be_learned_is_unknown_and_the_writer_recovers() {
     assert_eq!(add_one(&mut writer).0.unwrap(), 2, "the commit had happened");
 }
 
-/// Starts a server of its own, because these tests kill its processes.
+/// Starts a server for one test, because these tests kill processes of the server or change its settings.
 fn own_server(settings: &[&str]) -> Option<Database> {
     let server = TestServer::start(settings)?;
     // The server ends with the test process.
@@ -111,7 +111,7 @@ fn a_backend_that_is_killed_before_it_writes_its_commit_has_committed_nothing() 
     assert_eq!(database.values(), "1 0");
 }
 
-/// Lets a commit wait for a standby that does not exist, disturbs the wait, and then removes the standby.
+/// Makes a commit wait for a standby that does not exist, disturbs the wait, and then removes the standby.
 fn disturb_the_wait_for_the_standby(disturb: impl Fn(&Database, &str)) {
     let Some(database) = own_server(&[]) else { return };
     let mut writer = super::open_writer(&database.target, Patience { commit: Duration::from_secs(30), ..PATIENCE });
@@ -148,7 +148,7 @@ fn a_backend_that_is_killed_after_it_wrote_its_commit_has_committed_once() {
 }
 
 #[test]
-fn a_commit_whose_wait_for_the_standby_is_canceled_is_confirmed_only_after_the_standby_has_it() {
+fn a_commit_whose_wait_for_the_standby_is_cancelled_is_confirmed_only_after_the_standby_has_it() {
     disturb_the_wait_for_the_standby(|database, pid| {
         database.psql(&format!("SELECT pg_cancel_backend({pid})"));
     });

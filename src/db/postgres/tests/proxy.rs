@@ -10,9 +10,9 @@ use std::time::Duration;
 pub(super) enum Traffic {
     /// It passes everything on.
     Flows,
-    /// It passes a commit on and then cuts the connection, so that the client gets no answer.
+    /// It cuts the client's connection and passes a commit on, so that the client gets no answer.
     CutAfterCommit,
-    /// The same, and then it accepts no more connections.
+    /// The same, and afterwards it closes new connections at once.
     CutForGoodAfterCommit,
     /// It cuts the client's connection instead of passing a commit on. The server notices nothing for a while.
     CutBeforeCommit,

@@ -122,7 +122,7 @@ fn statements(tokens: &[String]) -> Vec<Vec<String>> {
     statements
 }
 
-/// Returns the length of the tokens up to the parenthesis that closes the first one.
+/// Returns the number of tokens up to and including the parenthesis that closes the first one.
 fn group(tokens: &[&str]) -> usize {
     let mut depth = 0_usize;
     for (index, token) in tokens.iter().enumerate() {
