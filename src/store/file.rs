@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::schema::CURRENT;
-use super::server;
+use super::server_schema;
 use crate::db::Error;
 use crate::db::location::is_server;
 use crate::db::sqlite::file;
@@ -18,7 +18,7 @@ pub use crate::db::sqlite::upgrade_plan::{Effect, SchemaChange, UpgradePlan};
 /// or refuses an older one. Does not change a foreign or newer file.
 pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenError> {
     if is_server(path) {
-        return server::prepare(path, missing);
+        return server_schema::prepare(path, missing);
     }
     file::prepare(path, &CURRENT, missing, older)
 }
@@ -35,7 +35,7 @@ pub fn require_servable(path: &Path) -> Result<(), OpenError> {
 /// writable.
 pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
     if is_server(path) {
-        return server::prepare(path, Missing::Refuse);
+        return server_schema::prepare(path, Missing::Refuse);
     }
     file::prepare_to_read(path, &CURRENT)
 }

@@ -56,6 +56,7 @@ pub mod role_step;
 mod schema;
 pub mod second_factor;
 mod server;
+mod server_schema;
 mod service;
 pub mod session;
 pub mod sign_in_link;

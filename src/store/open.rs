@@ -33,7 +33,7 @@ impl Store {
     #[expect(clippy::needless_pass_by_value, reason = "the store holds the world for as long as it is open")]
     pub fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, OpenError> {
         if is_server(path) {
-            return server::open(path, &world);
+            return server::open(path, &world, READERS_MAX);
         }
         let path = &file::resolve(path);
         let reserve = Arc::new(Reserve::of(path, Arc::clone(&world)));

@@ -1,9 +1,9 @@
-//! The steps that open the store on a PostgreSQL server. Without the feature `postgres`, each of them is refused.
+//! Opening the store on a PostgreSQL server. Without the feature `postgres`, this is refused.
 
 #[cfg(not(feature = "postgres"))]
-pub(super) use self::refused::{open, prepare};
+pub(super) use self::refused::open;
 #[cfg(feature = "postgres")]
-pub(super) use self::supported::{open, prepare};
+pub(super) use self::supported::open;
 
 #[cfg(not(feature = "postgres"))]
 mod refused {
@@ -11,21 +11,12 @@ mod refused {
     use std::sync::Arc;
 
     use crate::db::OpenError;
-    use crate::db::sqlite::file::Missing;
-    use crate::store::Store;
+    use crate::store::server_schema::without_postgres;
+    use crate::store::service::Store;
     use crate::world::World;
 
-    pub(in crate::store) fn open(_: &Path, _: &Arc<dyn World>) -> Result<Store, OpenError> {
+    pub(in crate::store) fn open(_: &Path, _: &Arc<dyn World>, _: u32) -> Result<Store, OpenError> {
         Err(without_postgres())
-    }
-
-    pub(in crate::store) fn prepare(_: &Path, _: Missing) -> Result<(), OpenError> {
-        Err(without_postgres())
-    }
-
-    fn without_postgres() -> OpenError {
-        let why = "this program was built without PostgreSQL; choose a file with --db".to_owned();
-        OpenError::Server { why, may_pass: false }
     }
 }
 
@@ -37,11 +28,8 @@ mod supported {
     use crate::db::clock::Clock;
     use crate::db::health::Health;
     use crate::db::postgres::engine::Engine;
-    use crate::db::postgres::{self, ID_BYTES, Patience, SharedLease, Target};
+    use crate::db::postgres::{self, ID_BYTES, Patience, SharedLease};
     use crate::db::readers::Readers;
-    use crate::db::sqlite::file::Missing;
-    use crate::db::sqlite::schema::APPLICATION_ID;
-    use crate::db::upgrade;
     use crate::db::writer::Writer;
     use crate::db::writer_thread::WriterThread;
     use crate::db::writing_engine::WritingEngine;
@@ -49,15 +37,15 @@ mod supported {
     use crate::store::cached_state::CachedState;
     use crate::store::erasure::Erasures;
     use crate::store::hooks::StoreHooks;
-    use crate::store::open::READERS_MAX;
     use crate::store::parts::{Parts, Place, ServerPlace};
     use crate::store::refused_credential::RefusalLog;
-    use crate::store::schema::CURRENT;
-    use crate::store::{Store, background_job, form_secret};
+    use crate::store::server_schema::{prepare_target, refused, target};
+    use crate::store::service::Store;
+    use crate::store::{background_job, form_secret};
     use crate::world::World;
 
     /// Opens the database for a service. Creates the tables in an empty schema.
-    pub(in crate::store) fn open(url: &Path, world: &Arc<dyn World>) -> Result<Store, OpenError> {
+    pub(in crate::store) fn open(url: &Path, world: &Arc<dyn World>, readers_max: u32) -> Result<Store, OpenError> {
         let target = Arc::new(target(url)?);
         prepare_target(&target, postgres::Missing::Create)?;
         let connection = postgres::open_to_write(&target).map_err(refused)?;
@@ -71,7 +59,7 @@ mod supported {
         let server_writer = postgres::Writer::open(Arc::clone(&target), id, Patience::default())?;
         let engine = Engine::new(server_writer, Arc::clone(&clock), hooks, Arc::clone(writer.broken()));
         let writer_thread = WriterThread::start(Arc::clone(&writer), WritingEngine::Postgres(engine))?;
-        let readers = postgres::Readers::open(Arc::clone(&target), READERS_MAX as usize).map_err(refused)?;
+        let readers = postgres::Readers::open(Arc::clone(&target), readers_max as usize).map_err(refused)?;
         let readers = Arc::new(readers);
         let lease = Arc::new(SharedLease::new(Arc::clone(&target)));
         let parts = Parts {
@@ -96,29 +84,5 @@ mod supported {
         let form_secret = form_secret::load_or_create(&connection, world.as_ref())?;
         let (readers, erased_again) = (Readers::Postgres(readers), Default::default());
         Ok(Store { scheduler, readers, parts, erased_again, erased_without_list: 0, form_secret, _lock: None })
-    }
-
-    /// Ensures that the schema exists and has this program's version.
-    pub(in crate::store) fn prepare(url: &Path, missing: Missing) -> Result<(), OpenError> {
-        let missing = match missing {
-            Missing::Create => postgres::Missing::Create,
-            Missing::Refuse => postgres::Missing::Refuse,
-        };
-        prepare_target(&target(url)?, missing)
-    }
-
-    fn prepare_target(target: &Target, missing: postgres::Missing) -> Result<(), OpenError> {
-        let sql = CURRENT.sql.of(upgrade::Engine::Postgres);
-        let schema = postgres::Schema { application_id: APPLICATION_ID, version: CURRENT.version, sql };
-        postgres::prepare(target, &schema, missing).map_err(refused)
-    }
-
-    fn target(url: &Path) -> Result<Target, OpenError> {
-        Target::of(url).map_err(refused)
-    }
-
-    #[expect(clippy::needless_pass_by_value, reason = "callers pass this function to `map_err`")]
-    fn refused(error: postgres::OpenError) -> OpenError {
-        OpenError::Server { why: error.to_string(), may_pass: error.may_pass() }
     }
 }

@@ -1,0 +1,58 @@
+//! The tables of the store on a PostgreSQL server. Without the feature `postgres`, every step is refused.
+
+#[cfg(not(feature = "postgres"))]
+pub(super) use self::refused::{prepare, without_postgres};
+#[cfg(feature = "postgres")]
+pub(super) use self::supported::{prepare, prepare_target, refused, target};
+
+#[cfg(not(feature = "postgres"))]
+mod refused {
+    use std::path::Path;
+
+    use crate::db::OpenError;
+    use crate::db::sqlite::file::Missing;
+
+    pub(in crate::store) fn prepare(_: &Path, _: Missing) -> Result<(), OpenError> {
+        Err(without_postgres())
+    }
+
+    pub(in crate::store) fn without_postgres() -> OpenError {
+        let why = "this program was built without PostgreSQL; choose a file with --db".to_owned();
+        OpenError::Server { why, may_pass: false }
+    }
+}
+
+#[cfg(feature = "postgres")]
+mod supported {
+    use std::path::Path;
+
+    use crate::db::postgres::{self, Target};
+    use crate::db::sqlite::file::Missing;
+    use crate::db::sqlite::schema::APPLICATION_ID;
+    use crate::db::{OpenError, upgrade};
+    use crate::store::schema::CURRENT;
+
+    /// Ensures that the schema exists and has this program's version.
+    pub(in crate::store) fn prepare(url: &Path, missing: Missing) -> Result<(), OpenError> {
+        let missing = match missing {
+            Missing::Create => postgres::Missing::Create,
+            Missing::Refuse => postgres::Missing::Refuse,
+        };
+        prepare_target(&target(url)?, missing)
+    }
+
+    pub(in crate::store) fn prepare_target(target: &Target, missing: postgres::Missing) -> Result<(), OpenError> {
+        let sql = CURRENT.sql.of(upgrade::Engine::Postgres);
+        let schema = postgres::Schema { application_id: APPLICATION_ID, version: CURRENT.version, sql };
+        postgres::prepare(target, &schema, missing).map_err(refused)
+    }
+
+    pub(in crate::store) fn target(url: &Path) -> Result<Target, OpenError> {
+        Target::of(url).map_err(refused)
+    }
+
+    #[expect(clippy::needless_pass_by_value, reason = "callers pass this function to `map_err`")]
+    pub(in crate::store) fn refused(error: postgres::OpenError) -> OpenError {
+        OpenError::Server { why: error.to_string(), may_pass: error.may_pass() }
+    }
+}
