@@ -185,9 +185,7 @@ impl Statement<'_> {
             EngineStatement::Postgres(statement) => statement.execute(params),
         }
     }
-}
 
-impl Statement<'_> {
     /// Runs the statement for each of these parameters. Returns the first failure.
     pub(super) fn execute_each<P: Params>(
         &mut self,
