@@ -17,6 +17,10 @@ use crate::domain::timestamp::Timestamp;
 /// The maximum time for which a caller waits for a connection.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
+/// The time after a failure to open a connection in which no other connection is opened. Without this pause, every
+/// request would wait for a server that does not answer.
+const REFUSED_FOR: Duration = Duration::from_millis(500);
+
 /// A pool of reading connections.
 pub(crate) struct Readers {
     target: Arc<Target>,
@@ -30,13 +34,31 @@ struct State {
     idle: Vec<Connection>,
     /// The number of connections that are idle, in use, or being opened.
     count: usize,
+    /// The last failure to open a connection. It is removed when one is opened.
+    refused: Option<Refused>,
+}
+
+/// A failure to open a connection.
+#[derive(Clone)]
+struct Refused {
+    at: Instant,
+    why: String,
+    /// Whether the server accepts no further connection, but serves those that the pool has.
+    is_full: bool,
+}
+
+impl State {
+    /// Returns the failure because of which no connection should be opened now, if there is one.
+    fn refusal(&self) -> Option<Refused> {
+        self.refused.clone().filter(|refused| refused.at.elapsed() < REFUSED_FOR)
+    }
 }
 
 impl Readers {
     /// Opens a pool and its first connection, so that the start fails if the server cannot be used.
     pub(crate) fn open(target: Arc<Target>, connections_max: usize) -> Result<Self, OpenError> {
         let first = Connection::of_postgres(settings::open(&target, Use::Read)?);
-        let state = Mutex::new(State { idle: vec![first], count: 1 });
+        let state = Mutex::new(State { idle: vec![first], count: 1, refused: None });
         Ok(Self { target, connections_max, state, freed: Condvar::new() })
     }
 
@@ -45,16 +67,16 @@ impl Readers {
     /// # Errors
     /// The error of `f`; [`Error::Unavailable`] if there is no connection.
     pub(crate) fn read<T>(&self, f: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
-        let mut tries = 0;
-        let taken = loop {
-            let taken = self.take()?;
-            match taken.connection().as_postgres().begin_to_read() {
-                Ok(()) => break taken,
-                // After a failover, every connection of the pool is broken. The last try opens a new one.
-                Err(_) if taken.connection().as_postgres().is_broken() && tries < self.connections_max => tries += 1,
-                Err(error) => return Err(error),
-            }
-        };
+        let mut taken = self.take()?;
+        let mut begun = taken.connection().as_postgres().begin_to_read();
+        if begun.is_err() && taken.connection().as_postgres().is_broken() {
+            // After a failover, every connection of the pool is broken.
+            self.close_idle();
+            drop(taken);
+            taken = self.take()?;
+            begun = taken.connection().as_postgres().begin_to_read();
+        }
+        begun?;
         f(taken.connection())
     }
 
@@ -73,32 +95,54 @@ impl Readers {
         let mut state = self.state();
         loop {
             if let Some(connection) = state.idle.pop() {
-                return Ok(self.taken(connection));
+                return Ok(Taken { readers: self, connection: Some(connection) });
             }
-            let mut refused = None;
-            if state.count < self.connections_max {
+            let mut refused = state.refusal();
+            if refused.is_none() && state.count < self.connections_max {
                 state.count += 1;
                 drop(state);
-                match settings::open(&self.target, Use::Read) {
-                    Ok(connection) => return Ok(self.taken(Connection::of_postgres(connection))),
-                    Err(error) => refused = Some(error),
+                match self.open_counted() {
+                    Ok(taken) => return Ok(taken),
+                    Err(why) => refused = Some(why),
                 }
                 state = self.state();
-                state.count -= 1;
             }
-            // A server without a free connection serves the connections that the pool already has.
-            let can_wait = matches!(refused, None | Some(OpenError::TooManyConnections(_))) && state.count > 0;
+            let can_wait = state.count > 0 && refused.as_ref().is_none_or(|refused| refused.is_full);
             let left = WAIT_MAX.saturating_sub(begun.elapsed());
+            let wait = if refused.is_some() { left.min(REFUSED_FOR) } else { left };
             if !can_wait || left.is_zero() {
-                let why = refused.map_or_else(|| "all of them are in use".to_owned(), |error| error.to_string());
+                let why = refused.map_or_else(|| "all of them are in use".to_owned(), |refused| refused.why);
                 return Err(Error::Unavailable(format!("no connection for reading is available: {why}")));
             }
-            state = self.freed.wait_timeout(state, left).unwrap_or_else(PoisonError::into_inner).0;
+            state = self.freed.wait_timeout(state, wait).unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 
-    fn taken(&self, connection: Connection) -> Taken<'_> {
-        Taken { readers: self, connection: Some(connection) }
+    /// Opens a connection that the caller has already counted.
+    fn open_counted(&self) -> Result<Taken<'_>, Refused> {
+        // If the connection cannot be opened, dropping this value reduces the count, even after a panic.
+        let mut taken = Taken { readers: self, connection: None };
+        let opened = settings::open(&self.target, Use::Read);
+        let refused = opened.as_ref().err().map(|error| Refused {
+            at: Instant::now(),
+            why: error.to_string(),
+            is_full: matches!(error, OpenError::TooManyConnections(_)),
+        });
+        self.state().refused.clone_from(&refused);
+        taken.connection = opened.ok().map(Connection::of_postgres);
+        match refused {
+            Some(refused) => Err(refused),
+            None => Ok(taken),
+        }
+    }
+
+    /// Closes the idle connections.
+    fn close_idle(&self) {
+        let mut state = self.state();
+        let closed = std::mem::take(&mut state.idle);
+        state.count -= closed.len();
+        drop(state);
+        self.freed.notify_all();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -106,16 +150,17 @@ impl Readers {
     }
 }
 
-/// A connection in use. Dropping this value ends its snapshot, even after a panic, and returns it to the pool.
+/// A connection in use, or one that is being opened. Dropping this value ends its snapshot and returns it to the pool,
+/// even after a panic.
 struct Taken<'a> {
     readers: &'a Readers,
-    /// `None` only while this value is dropped.
+    /// `None` while the connection is being opened, and while this value is dropped.
     connection: Option<Connection>,
 }
 
 impl Taken<'_> {
     fn connection(&self) -> &Connection {
-        self.connection.as_ref().expect("only `drop` takes the connection")
+        self.connection.as_ref().expect("`take` returns only open connections")
     }
 }
 

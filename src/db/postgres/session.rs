@@ -5,6 +5,7 @@
 //! of its own would cost two context switches for each statement.
 
 use std::cell::{Cell, RefCell};
+use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,8 +36,7 @@ struct Messages {
 
 /// A session. After a wait has reached its deadline, the session is broken, because the server may still be working.
 pub(super) struct Session {
-    /// `None` only while this value is dropped.
-    runtime: Option<Runtime>,
+    runtime: OwnRuntime,
     client: Client,
     messages: Arc<Messages>,
     notifications: RefCell<UnboundedReceiver<String>>,
@@ -46,24 +46,24 @@ pub(super) struct Session {
 impl Session {
     /// Opens a session with one host.
     pub(super) fn open(host: &TargetHost) -> Result<Self, Failure> {
-        let runtime = Builder::new_current_thread().enable_io().enable_time().build().map_err(Failure::Runtime)?;
+        let runtime = OwnRuntime::new().map_err(Failure::Runtime)?;
         let messages = Arc::new(Messages::default());
         let (sender, receiver) = unbounded_channel();
         let client = match &host.tls {
             None => {
-                let (client, connection) = wait(&runtime, OPEN_TIMEOUT, host.config.connect(NoTls))?;
-                drop(runtime.spawn(Drive { connection, messages: Arc::clone(&messages), sender }));
+                let (client, connection) = wait(runtime.get(), OPEN_TIMEOUT, host.config.connect(NoTls))?;
+                drop(runtime.get().spawn(Drive { connection, messages: Arc::clone(&messages), sender }));
                 client
             }
             Some(tls) => {
                 let connecting = host.config.connect(Connector(Arc::clone(tls)));
-                let (client, connection) = wait(&runtime, OPEN_TIMEOUT, connecting)?;
-                drop(runtime.spawn(Drive { connection, messages: Arc::clone(&messages), sender }));
+                let (client, connection) = wait(runtime.get(), OPEN_TIMEOUT, connecting)?;
+                drop(runtime.get().spawn(Drive { connection, messages: Arc::clone(&messages), sender }));
                 client
             }
         };
         let notifications = RefCell::new(receiver);
-        Ok(Self { runtime: Some(runtime), client, messages, notifications, is_broken: Cell::new(false) })
+        Ok(Self { runtime, client, messages, notifications, is_broken: Cell::new(false) })
     }
 
     /// Returns whether the session has ended, or must not be used again.
@@ -123,7 +123,7 @@ impl Session {
     /// Waits for a notification. Returns its channel, or `None` if none arrives in this time.
     pub(super) fn notification(&self, time: Duration) -> Result<Option<String>, Failure> {
         let mut notifications = self.notifications.borrow_mut();
-        match block(self.runtime(), time, notifications.recv()) {
+        match block(self.runtime.get(), time, notifications.recv()) {
             Some(Some(channel)) => Ok(Some(channel)),
             Some(None) => Err(self.note(Failure::Closed)),
             None => Ok(None),
@@ -142,7 +142,7 @@ impl Session {
         if self.is_broken.get() {
             return Err(Failure::Closed);
         }
-        block(self.runtime(), deadline, future).ok_or_else(|| self.note(Failure::TimedOut(deadline)))
+        block(self.runtime.get(), deadline, future).ok_or_else(|| self.note(Failure::TimedOut(deadline)))
     }
 
     /// Marks the session as broken after a failure that ends it.
@@ -152,16 +152,29 @@ impl Session {
         }
         failure
     }
+}
 
-    fn runtime(&self) -> &Runtime {
-        self.runtime.as_ref().expect("only `drop` takes the runtime")
+/// The runtime of one session. It can be dropped on a thread of another runtime.
+struct OwnRuntime(
+    /// `None` only while this value is dropped.
+    Option<Runtime>,
+);
+
+impl OwnRuntime {
+    fn new() -> io::Result<Self> {
+        Builder::new_current_thread().enable_io().enable_time().build().map(Some).map(Self)
+    }
+
+    fn get(&self) -> &Runtime {
+        self.0.as_ref().expect("only `drop` takes the runtime")
     }
 }
 
-impl Drop for Session {
+impl Drop for OwnRuntime {
     fn drop(&mut self) {
-        // Dropping a runtime waits for its threads, which a thread of another runtime must not do. This one has none.
-        if let Some(runtime) = self.runtime.take() {
+        // Dropping a runtime waits for its threads, which panics on a thread of another runtime. The only thread that
+        // this runtime can have looks up a host name, and nobody needs the result any more.
+        if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }
     }

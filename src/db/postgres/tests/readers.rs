@@ -1,6 +1,7 @@
 //! Readers, the lease of background work, and notifications.
 
 use std::sync::{Arc, Barrier};
+use std::task::Poll;
 use std::time::Duration;
 
 use super::super::lease::Lease;
@@ -9,8 +10,9 @@ use super::super::open_error::OpenError;
 use super::super::readers::Readers;
 use super::super::settings::{self, Use};
 use super::super::writer::Mode;
+use super::proxy::Traffic;
 use super::server::TestServer;
-use super::{Database, add, value};
+use super::{Database, PATIENCE, add, value};
 use crate::db::error::Error;
 use crate::db::value::ValueRef;
 
@@ -47,6 +49,31 @@ fn reads_survive_the_loss_of_all_connections() {
     readers.read(|_| readers.read(|_| readers.read(sum))).unwrap();
     database.end_sessions();
     assert_eq!(readers.read(sum).unwrap(), 0);
+}
+
+#[test]
+fn a_read_without_a_server_is_unavailable_on_a_thread_of_a_runtime_and_works_again_later() {
+    let Some(database) = Database::create() else { return };
+    let (proxy, _) = database.proxied(PATIENCE);
+    let url = format!("postgres://tester@localhost:{}/{}?sslmode=disable", proxy.port(), database.name);
+    let readers = Readers::open(Arc::new(super::Target::parse(&url).unwrap()), 1).unwrap();
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).build().unwrap();
+    let read = || runtime.block_on(std::future::poll_fn(|_| Poll::Ready(readers.read(sum))));
+    assert_eq!(read().unwrap(), 0);
+    proxy.set(Traffic::Refused);
+    proxy.cut();
+    for _ in 0..3 {
+        let outcome = read();
+        assert!(matches!(&outcome, Err(Error::Unavailable(why)) if why.contains("cannot be reached")), "{outcome:?}");
+    }
+    proxy.set(Traffic::Flows);
+    for _ in 0..100 {
+        if read().is_ok() {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    assert_eq!(read().unwrap(), 0, "the failed reads have left the only connection of the pool free");
 }
 
 #[test]
