@@ -34,6 +34,14 @@ impl<H: Hooks> Shared<H> {
         self.rows.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Answers all queued jobs and rows with an error.
+    fn refuse_waiting(&self, error: &Error) {
+        let left = std::mem::take(&mut self.writer.lock().jobs);
+        job::answer_all(left.into(), &Err(error.clone()));
+        let left = std::mem::take(&mut *self.rows());
+        H::fail(left, error);
+    }
+
     fn engine(&self) -> MutexGuard<'_, WritingEngine<H>> {
         self.engine.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -52,17 +60,23 @@ impl<H: Hooks> WriterThread<H> {
         let (rows, engine) = (Mutex::default(), Mutex::new(engine));
         let shared =
             Arc::new(Shared { writer, rows, engine, answering, left: OnceLock::new(), beats: AtomicU64::new(0) });
+        #[cfg(feature = "postgres")]
+        {
+            let ours = Arc::downgrade(&shared);
+            shared.engine().refuse_waiting_by(move |error| {
+                if let Some(shared) = ours.upgrade() {
+                    shared.refuse_waiting(error);
+                    shared.beats.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
         let ours = Arc::clone(&shared);
         let run = move || {
             if catch_unwind(AssertUnwindSafe(|| run(&ours))).is_err() {
                 // The writer has a defect. Callers must not wait for a thread that has ended.
                 let why = "the writer panicked; the log lines above show the location".to_owned();
                 let _ = ours.writer.broken().set(Halt::Unknown(why));
-                let gone = Error::Unavailable("the writer is gone".to_owned());
-                let left = std::mem::take(&mut ours.writer.lock().jobs);
-                job::answer_all(left.into(), &Err(gone.clone()));
-                let left = std::mem::take(&mut *ours.rows());
-                H::fail(left, &gone);
+                ours.refuse_waiting(&Error::Unavailable("the writer is gone".to_owned()));
             }
         };
         let thread = std::thread::Builder::new().name("writer".to_owned()).spawn(run);

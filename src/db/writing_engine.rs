@@ -23,6 +23,16 @@ impl<H: Hooks> WritingEngine<H> {
         }
     }
 
+    /// Sets the function that refuses the callers who wait for the next batch, if the engine can have to wait for a
+    /// long time. A SQLite file never makes it wait.
+    #[cfg(feature = "postgres")]
+    pub(super) fn refuse_waiting_by(&mut self, refuse: impl Fn(&Error) + Send + 'static) {
+        match self {
+            Self::Sqlite(_) => {}
+            Self::Postgres(engine) => engine.refuse_waiting_by(refuse),
+        }
+    }
+
     /// Runs a batch and answers its callers.
     pub(super) fn answer(&mut self, batch: Vec<Box<dyn Job>>) {
         match self {

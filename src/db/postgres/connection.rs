@@ -16,6 +16,10 @@ use crate::db::value::ValueRef;
 /// buffers of both sides are full of answers; a few hundred short answers always fit.
 const PIPELINE_MAX: usize = 256;
 
+/// The time for the answer to a statement that begins a transaction or rolls it back. It is twice as long as the server
+/// lets the statement wait for a lock.
+const CONTROL_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// A connection. Its settings are those of [`super::settings`].
 pub(crate) struct Connection {
     session: Session,
@@ -118,7 +122,8 @@ impl Connection {
             SimpleQueryMessage::CommandComplete(rows) => Some(rows),
             _ => None,
         };
-        Ok(self.simple(sql)?.into_iter().filter_map(affected).next_back().unwrap_or_default())
+        let answers = self.checked(self.session.simple(sql, CONTROL_TIMEOUT))?;
+        Ok(answers.into_iter().filter_map(affected).next_back().unwrap_or_default())
     }
 
     /// Commits the transaction. After a failure, the outcome of the commit may be unknown.
@@ -140,12 +145,10 @@ impl Connection {
                 Err(CommitFailure::Unknown("the server did not wait for its standby".to_owned()))
             }
             Ok(_) => Ok(()),
-            Err(failure) if failure.effect() == Effect::Lost => Err(CommitFailure::Unknown(failure.to_string())),
-            // "Statement completion unknown" and "transaction resolution unknown".
-            Err(failure) if matches!(failure.code(), Some("40003" | "08007")) => {
-                Err(CommitFailure::Unknown(failure.to_string()))
+            Err(failure) if failure.refuses_commit() => {
+                Err(CommitFailure::RolledBack(failure.error(), failure.effect()))
             }
-            Err(failure) => Err(CommitFailure::RolledBack(failure.error(), failure.effect())),
+            Err(failure) => Err(CommitFailure::Unknown(failure.to_string())),
         }
     }
 
@@ -155,7 +158,7 @@ impl Connection {
         if !self.in_transaction.replace(false) || self.is_broken() {
             return Ok(());
         }
-        match self.session.simple("ROLLBACK", self.answer_timeout) {
+        match self.session.simple("ROLLBACK", CONTROL_TIMEOUT) {
             Ok(_) => Ok(()),
             Err(failure) if failure.effect() == Effect::Lost => Ok(()),
             Err(failure) => Err(failure.error()),

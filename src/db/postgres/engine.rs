@@ -7,6 +7,7 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use super::writer::{Mode, Writer};
 use crate::db::clock::Clock;
@@ -15,6 +16,10 @@ use crate::db::halt::{Broken, Halt};
 use crate::db::hooks::Hooks;
 use crate::db::job::{Answering, Job, answer_all};
 use crate::db::tx::{self, Error, Tx, Undo};
+
+/// The maximum time in which the jobs or rows of a failed batch begin to run one by one. The rest are refused, because a
+/// server that is slow or locked would make each of them wait in turn.
+const ALONE_MAX: Duration = Duration::from_secs(5);
 
 /// The writer on which the service runs all writing jobs.
 pub(crate) struct Engine<H: Hooks> {
@@ -28,6 +33,15 @@ struct Parts<H: Hooks> {
     clock: Arc<Clock>,
     hooks: H,
     broken: Broken,
+}
+
+/// The outcome of rows that were written together.
+enum RowsRun<V> {
+    Appended(Vec<V>),
+    /// A row failed, and all rows were rolled back.
+    RowFailed(Error),
+    /// The transaction failed as a whole, or its outcome is unknown.
+    Failed(Error),
 }
 
 /// The outcome of a batch.
@@ -47,6 +61,11 @@ impl<H: Hooks> Engine<H> {
         self.answering.clone()
     }
 
+    /// Sets the function that refuses the callers who wait for the next batch.
+    pub(crate) fn refuse_waiting_by(&mut self, refuse: impl Fn(&Error) + Send + 'static) {
+        self.writer.refuse_waiting_by(refuse);
+    }
+
     /// Removes the registration of the writer. If this fails, a later registration removes the row.
     pub(crate) fn finish(&self) {
         let _ = self.writer.finish();
@@ -57,11 +76,26 @@ impl<H: Hooks> Engine<H> {
         if let Some(why) = self.parts.broken.get() {
             return answer_all(batch, &Err(Error::Unavailable(why.to_string())));
         }
+        let begun = Instant::now();
         match self.run_batch(&mut batch, || Undo::Whole(Cell::new(false))) {
             BatchRun::Ended(outcome) => self.answering.give(batch.len(), move || answer_all(batch, &outcome)),
             // Each job runs again in its own transaction, so that only the failing job fails.
-            BatchRun::JobFailed(_) => batch.into_iter().for_each(|job| self.answer_alone(job)),
+            BatchRun::JobFailed(error) => {
+                self.writer.refuse_waiting_since(begun, &error);
+                self.each_alone(batch, Self::answer_alone, |rest| answer_all(rest, &Err(too_slow())));
+            }
         }
+    }
+
+    /// Runs each job or row in its own transaction. If this takes too long, refuses the rest.
+    fn each_alone<T>(&mut self, all: Vec<T>, run: impl Fn(&mut Self, T), refuse: impl FnOnce(Vec<T>)) {
+        let begun = Instant::now();
+        let mut all = all.into_iter();
+        while begun.elapsed() < ALONE_MAX {
+            let Some(one) = all.next() else { return };
+            run(self, one);
+        }
+        refuse(all.collect());
     }
 
     fn answer_alone(&mut self, job: Box<dyn Job>) {
@@ -84,23 +118,38 @@ impl<H: Hooks> Engine<H> {
         if let Some(why) = self.parts.broken.get() {
             return H::fail(rows, &Error::Unavailable(why.to_string()));
         }
+        let begun = Instant::now();
+        match self.append(&rows) {
+            RowsRun::Appended(verdicts) => self.answering.give(rows.len(), move || H::answer(rows, verdicts)),
+            // One row may be at fault, so each row is written in its own transaction.
+            RowsRun::RowFailed(error) if rows.len() > 1 => {
+                self.writer.refuse_waiting_since(begun, &error);
+                self.each_alone(rows, |engine, row| engine.record(vec![row]), |rest| H::fail(rest, &too_slow()));
+            }
+            RowsRun::RowFailed(error) | RowsRun::Failed(error) => H::fail(rows, &error),
+        }
+    }
+
+    fn append(&mut self, rows: &[H::Row]) -> RowsRun<H::Verdict> {
         let parts = &self.parts;
-        let is_first = Cell::new(true);
+        let (is_first, has_row_failed) = (Cell::new(true), Cell::new(false));
         let appended = self.writer.transaction(Mode::Logged, |connection| {
+            has_row_failed.set(false);
             parts.reset(is_first.take())?;
-            parts.guarded(connection, Undo::Savepoint, |tx| parts.hooks.append(tx, &rows))
+            let appended = parts.guarded(connection, Undo::Savepoint, |tx| parts.hooks.append(tx, rows));
+            has_row_failed.set(appended.is_err());
+            appended
         });
         match appended {
             Ok((verdicts, changes)) => {
                 parts.hooks.invalidate(changes);
                 parts.hooks.count(rows.len());
-                self.answering.give(rows.len(), move || H::answer(rows, verdicts));
+                RowsRun::Appended(verdicts)
             }
-            // One row may be at fault, so each row is written in its own transaction.
-            Err(error) if rows.len() > 1 && self.writer.is_connected() && parts.undo(&error).is_ok() => {
-                rows.into_iter().for_each(|row| self.record(vec![row]));
-            }
-            Err(error) => H::fail(rows, &parts.undo(&error).err().unwrap_or(error)),
+            Err(error) => match self.undo(error) {
+                Ok(error) if has_row_failed.get() && self.is_at_fault() => RowsRun::RowFailed(error),
+                Ok(error) | Err(error) => RowsRun::Failed(error),
+            },
         }
     }
 
@@ -110,8 +159,8 @@ impl<H: Hooks> Engine<H> {
         let parts = &self.parts;
         let (is_first, has_job_failed) = (Cell::new(true), Cell::new(false));
         let outcome = self.writer.transaction(mode, |connection| {
-            parts.reset(is_first.take())?;
             has_job_failed.set(false);
+            parts.reset(is_first.take())?;
             for job in batch.iter_mut() {
                 let ran = parts.guarded(connection, undo(), |tx| job.run(tx));
                 ran.inspect_err(|_| has_job_failed.set(true))?;
@@ -126,13 +175,43 @@ impl<H: Hooks> Engine<H> {
                 parts.hooks.committed();
                 BatchRun::Ended(Ok(()))
             }
-            Err(error) => match parts.undo(&error) {
-                Err(worse) => BatchRun::Ended(Err(worse)),
-                Ok(()) if has_job_failed.get() && self.writer.is_connected() => BatchRun::JobFailed(error),
-                Ok(()) => BatchRun::Ended(Err(error)),
+            Err(error) => match self.undo(error) {
+                Ok(error) if has_job_failed.get() && self.is_at_fault() => BatchRun::JobFailed(error),
+                Ok(error) | Err(error) => BatchRun::Ended(Err(error)),
             },
         }
     }
+
+    /// Undoes the effects of a failed transaction. Returns its error if nothing was committed.
+    ///
+    /// # Errors
+    /// [`Error::OutcomeUnknown`] if the commit may have happened.
+    fn undo(&self, error: Error) -> Result<Error, Error> {
+        let Parts { hooks, broken, .. } = &self.parts;
+        hooks.discard_state();
+        if matches!(error, Error::OutcomeUnknown(_)) {
+            // The effects outside the database remain, and the work after an erasure is done as after a commit.
+            hooks.committed();
+            return Err(error);
+        }
+        match hooks.undo() {
+            Ok(()) => Ok(error),
+            Err(worse) => {
+                let why = format!("the outcome of a transaction is unknown until the next start: {worse}");
+                let _ = broken.set(Halt::Unknown(why.clone()));
+                Err(Error::OutcomeUnknown(why))
+            }
+        }
+    }
+
+    /// Returns whether the contents of the last transaction made it fail, rather than the server.
+    fn is_at_fault(&self) -> bool {
+        self.writer.has_begun() && self.writer.is_connected()
+    }
+}
+
+fn too_slow() -> Error {
+    Error::Unavailable("the jobs before this one took too long".to_owned())
 }
 
 impl<H: Hooks> Parts<H> {
@@ -141,19 +220,6 @@ impl<H: Hooks> Parts<H> {
     fn reset(&self, is_first: bool) -> Result<(), Error> {
         self.hooks.discard_state();
         if is_first { Ok(()) } else { self.hooks.undo() }
-    }
-
-    /// Undoes the effects of a transaction that was rolled back. After an unknown outcome, they remain, because the
-    /// commit may have happened.
-    ///
-    /// # Errors
-    /// [`Error::OutcomeUnknown`] if the process must stop writing.
-    fn undo(&self, error: &Error) -> Result<(), Error> {
-        self.hooks.discard_state();
-        match error {
-            Error::OutcomeUnknown(why) => Err(self.halt_as_unknown(why)),
-            _ => self.hooks.undo().map_err(|worse| self.halt_as_unknown(&worse.to_string())),
-        }
     }
 
     /// Runs `f` inside the open transaction. Returns an error if the whole transaction must be rolled back.
@@ -170,12 +236,5 @@ impl<H: Hooks> Parts<H> {
             Ok((_, true)) => Err(Error::Defect("an act failed after a write".to_owned())),
             Err(_) => Err(Error::Defect("a job panicked; the log lines above show the location".to_owned())),
         }
-    }
-
-    /// Stops all writes of this process, because the outcome of a transaction is unknown.
-    fn halt_as_unknown(&self, why: &str) -> Error {
-        let why = format!("the outcome of a transaction is unknown until the next start: {why}");
-        let _ = self.broken.set(Halt::Unknown(why.clone()));
-        Error::OutcomeUnknown(why)
     }
 }

@@ -5,7 +5,7 @@ use std::error::Error as _;
 use std::io;
 use std::time::Duration;
 
-use tokio_postgres::error::DbError;
+use tokio_postgres::error::{DbError, Severity};
 
 use crate::db::error::Error;
 
@@ -41,12 +41,22 @@ impl Failure {
 
     pub(super) fn effect(&self) -> Effect {
         let Self::Driver(error) = self else { return Effect::Lost };
-        match self.code() {
+        match error.as_db_error() {
+            Some(answer) if ends_session(answer) => Effect::Lost,
             Some(_) if self.concerns_cached_statement() => Effect::Retry,
-            Some(code) => effect(code),
+            Some(answer) => effect(answer.code().code()),
             None if is_connection(error) => Effect::Lost,
             None => Effect::Rollback,
         }
+    }
+
+    /// Returns whether this answer to `COMMIT` shows that nothing was committed. Only an error after which the session
+    /// continues shows this. The server can fail with `FATAL` or `PANIC` after it has written the commit, and a failure
+    /// of the driver shows nothing about the server.
+    pub(super) fn refuses_commit(&self) -> bool {
+        // "Transaction resolution unknown" and "statement completion unknown".
+        let is_unknown = matches!(self.code(), Some("08007" | "40003"));
+        self.code().is_some() && self.effect() != Effect::Lost && !is_unknown
     }
 
     /// Returns the SQLSTATE of the server's answer.
@@ -70,9 +80,9 @@ impl Failure {
     pub(super) fn error(&self) -> Error {
         let why = self.to_string();
         match self.code() {
-            Some(_) if self.concerns_cached_statement() => Error::Unavailable(why),
+            Some("53100") => Error::Full(why),
+            _ if self.effect() == Effect::Lost || self.concerns_cached_statement() => Error::Unavailable(why),
             Some(code) => classify(code)(why),
-            None if self.effect() == Effect::Lost => Error::Unavailable(why),
             None => Error::Defect(why),
         }
     }
@@ -105,6 +115,11 @@ fn describe(answer: &DbError, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Resu
         (None, None) if code.starts_with("22") || code.starts_with("23") => write!(f, "SQLSTATE {code}"),
         (None, None) => write!(f, "SQLSTATE {code}: {}", answer.message()),
     }
+}
+
+/// Returns whether the server ends the session after this answer.
+fn ends_session(answer: &DbError) -> bool {
+    matches!(answer.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
 }
 
 /// Returns whether the error of the driver is one of the connection.

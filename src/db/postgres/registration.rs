@@ -81,7 +81,7 @@ impl WriterId {
 }
 
 /// The result of a registration.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Registration {
     /// The number of the writer's last commit.
     pub(super) batch: i64,
@@ -92,6 +92,18 @@ impl Registration {
     fn parse(text: &str) -> Option<Self> {
         let (batch, epoch) = text.split_once(' ')?;
         Some(Self { batch: batch.parse().ok()?, epoch: epoch.parse().ok()? })
+    }
+
+    /// Returns whether the transaction after this registration's last commit was committed, according to a newer
+    /// registration of the same writer. Returns `None` if the row is another one, for example because an older state of
+    /// the database was restored.
+    ///
+    /// The last commits can be missing: a crash of the server loses commits that did not wait for the disk.
+    pub(super) fn has_advanced(self, newer: Self) -> Option<bool> {
+        if newer.epoch <= self.epoch || newer.batch > self.batch + 1 {
+            return None;
+        }
+        Some(newer.batch == self.batch + 1)
     }
 }
 
@@ -119,5 +131,27 @@ impl Backend {
             self.0
         );
         connection.batch(&sql)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_newer_registration_shows_whether_the_next_transaction_was_committed() {
+        let known = Registration { batch: 7, epoch: 2 };
+        for (batch, epoch, has_advanced) in [
+            (8, 3, Some(true)),
+            (7, 3, Some(false)),
+            (7, 5, Some(false)),
+            (4, 3, Some(false)),
+            (0, 0, None),
+            (8, 2, None),
+            (7, 1, None),
+            (9, 3, None),
+        ] {
+            assert_eq!(known.has_advanced(Registration { batch, epoch }), has_advanced, "{batch} {epoch}");
+        }
     }
 }

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use super::connection::CommitFailure;
 use super::error::Effect;
 use super::lock::Lock;
-use super::registration::{Backend, ID_BYTES, WriterId};
+use super::registration::{Backend, ID_BYTES, Registration, WriterId};
 use super::settings::{self, Use};
 use super::target::Target;
 use crate::db::connection::Connection;
@@ -45,6 +45,13 @@ impl Default for Patience {
 
 /// The pause between two tries to learn the outcome.
 const OUTCOME_PAUSE: Duration = Duration::from_millis(100);
+
+/// The time after which the callers that wait behind a transaction are refused. It is as long as a transaction waits for
+/// the lock.
+const WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// Refuses the callers that wait for the next transaction. They can try again later, because nothing has begun.
+type RefuseWaiting = dyn Fn(&Error) + Send;
 
 /// The kind of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,9 +87,11 @@ pub(crate) struct Writer {
     connection: Option<Connection>,
     /// The session of the last connection.
     backend: Option<Backend>,
-    /// The number of the last transaction that was committed, as far as the writer knows.
-    batch: i64,
-    epoch: i64,
+    /// The registration, with the number of the last transaction that was committed, as far as the writer knows.
+    registered: Registration,
+    /// Whether the last attempt has begun its transaction.
+    has_begun: bool,
+    refuse_waiting: Box<RefuseWaiting>,
 }
 
 enum Attempt<T> {
@@ -94,10 +103,36 @@ enum Attempt<T> {
 impl Writer {
     /// Connects and registers a writer. The bytes of its id must be random.
     pub(crate) fn open(target: Arc<Target>, id: [u8; ID_BYTES], patience: Patience) -> Result<Self, Error> {
-        let id = WriterId::new(id);
-        let mut writer = Self { target, id, patience, connection: None, backend: None, batch: 0, epoch: 0 };
+        let mut writer = Self {
+            target,
+            id: WriterId::new(id),
+            patience,
+            connection: None,
+            backend: None,
+            registered: Registration::default(),
+            has_begun: false,
+            refuse_waiting: Box::new(|_| ()),
+        };
         writer.connect()?;
         Ok(writer)
+    }
+
+    /// Sets the function that refuses the callers who wait behind a transaction. The writer calls it if the database
+    /// cannot be used, or if the running transaction waits for a long time.
+    pub(super) fn refuse_waiting_by(&mut self, refuse: impl Fn(&Error) + Send + 'static) {
+        self.refuse_waiting = Box::new(refuse);
+    }
+
+    /// Refuses the callers that wait behind a transaction, if it began more than a few seconds ago.
+    pub(super) fn refuse_waiting_since(&self, begun: Instant, error: &Error) {
+        if begun.elapsed() >= WAIT_MAX {
+            (self.refuse_waiting)(error);
+        }
+    }
+
+    /// Returns whether the last transaction has begun, so that its failure concerns its contents.
+    pub(super) fn has_begun(&self) -> bool {
+        self.has_begun
     }
 
     /// Runs `f` in a transaction and commits it. `f` may run several times; only its last run has effects.
@@ -132,22 +167,34 @@ impl Writer {
     }
 
     fn attempt<T>(&mut self, mode: Mode, f: &mut impl FnMut(&Connection) -> Result<T, Error>) -> Attempt<T> {
+        self.has_begun = false;
         if !self.is_connected()
             && let Err(error) = self.connect()
         {
+            (self.refuse_waiting)(&error);
             return Attempt::Ended(Err(error));
         }
         let Some(shared) = &self.connection else {
             return Attempt::Ended(Err(Error::Defect("a connected writer has no connection".to_owned())));
         };
         let connection = shared.as_postgres();
-        let begun = connection.begin(&mode.begin(&self.id.number(self.batch + 1, self.epoch)));
-        if matches!(begun, Ok(0)) {
-            // The registration is gone, for example because an older state of the database was restored.
-            self.connection = None;
-            return Attempt::Again(Error::Unavailable("the registration of this writer is gone".to_owned()));
+        let Registration { batch, epoch } = self.registered;
+        match connection.begin(&mode.begin(&self.id.number(batch + 1, epoch))) {
+            Ok(0) => {
+                // The registration is outdated, or gone because an older state of the database was restored.
+                self.connection = None;
+                return Attempt::Again(Error::Unavailable("the registration of this writer is gone".to_owned()));
+            }
+            Ok(_) => self.has_begun = true,
+            Err(error) => {
+                let ended = after_rollback(connection.failed(), connection.roll_back(), error);
+                if let Attempt::Ended(Err(error)) = &ended {
+                    (self.refuse_waiting)(error);
+                }
+                return ended;
+            }
         }
-        let value = match begun.and_then(|_| f(shared)) {
+        let value = match f(shared) {
             Ok(value) if connection.failed().is_none() => value,
             failed => {
                 let effect = connection.failed();
@@ -155,33 +202,39 @@ impl Writer {
                 return after_rollback(effect, connection.roll_back(), error);
             }
         };
+        let begun = Instant::now();
         match connection.commit(self.patience.commit) {
             Ok(()) => {
-                self.batch += 1;
+                self.registered.batch += 1;
                 Attempt::Ended(Ok(value))
             }
             Err(CommitFailure::RolledBack(error, effect)) => after_rollback(Some(effect), Ok(()), error),
-            Err(CommitFailure::Unknown(why)) => self.settle(value, &why),
+            Err(CommitFailure::Unknown(why)) => self.settle(value, begun, &why),
         }
     }
 
     /// Learns the outcome of a commit whose answer was lost.
-    fn settle<T>(&mut self, value: T, why: &str) -> Attempt<T> {
-        let last_known = self.batch;
+    fn settle<T>(&mut self, value: T, committing_since: Instant, why: &str) -> Attempt<T> {
+        let known = self.registered;
         let begun = Instant::now();
+        let waits = Error::Unavailable(format!("the writer waits for the outcome of a commit ({why})"));
         self.connection = None;
+        self.refuse_waiting_since(committing_since, &waits);
         while let Err(error) = self.connect() {
+            self.refuse_waiting_since(committing_since, &waits);
             if begun.elapsed() >= self.patience.outcome {
                 let why = format!("a commit was not confirmed ({why}), and its outcome cannot be learned: {error}");
                 return Attempt::Ended(Err(Error::OutcomeUnknown(why)));
             }
             std::thread::sleep(OUTCOME_PAUSE);
         }
-        match self.batch - last_known {
-            1 => Attempt::Ended(Ok(value)),
-            0 => Attempt::Again(Error::Unavailable(format!("a commit was not confirmed ({why}) and has not happened"))),
-            // The registration is another one, for example because an older state of the database was restored.
-            _ => {
+        match known.has_advanced(self.registered) {
+            Some(true) => Attempt::Ended(Ok(value)),
+            Some(false) => {
+                let why = format!("a commit was not confirmed ({why}) and has not happened");
+                Attempt::Again(Error::Unavailable(why))
+            }
+            None => {
                 let why = "the server has lost the registration of this writer".to_owned();
                 Attempt::Ended(Err(Error::OutcomeUnknown(why)))
             }
@@ -197,8 +250,7 @@ impl Writer {
         }
         let registration = self.id.register(&connection)?;
         self.backend = Some(Backend::of(&connection)?);
-        self.batch = registration.batch;
-        self.epoch = registration.epoch;
+        self.registered = registration;
         self.connection = Some(Connection::of_postgres(connection));
         Ok(())
     }

@@ -17,7 +17,7 @@ fn detail_and_fields(error: &Error) -> (String, &[FieldError]) {
             ("the service cannot do this right now and nothing was changed; try again later".to_owned(), &[])
         }
         Error::OutcomeUnknown(_) => (
-            "the disk failed during this request, so the change may or may not have been saved; check before you \
+            "the database failed during this request, so the change may or may not have been saved; check before you \
              send the request again"
                 .to_owned(),
             &[],

@@ -1,5 +1,6 @@
 //! Tests against a real server.
 
+mod engine;
 mod outcome;
 mod proxy;
 mod readers;

@@ -3,6 +3,7 @@
 
 use std::time::{Duration, Instant};
 
+use super::super::settings::{self, Use};
 use super::super::writer::{Mode, Patience, Writer};
 use super::proxy::Traffic;
 use super::server::TestServer;
@@ -48,6 +49,34 @@ fn a_commit_whose_answer_is_lost_counts_once() {
         // The writer did not wait until the server noticed the end of the old connection.
         assert!(began.elapsed() < Duration::from_millis(2_500), "{:?}", began.elapsed());
     }
+    assert_eq!(database.values(), "2 0");
+}
+
+#[test]
+fn a_commit_that_ends_the_session_with_an_error_is_looked_up() {
+    let Some(database) = Database::create() else { return };
+    let (proxy, mut writer) = database.proxied(PATIENCE);
+    for (value, severity, code) in [(1, "PANIC", "58030"), (2, "FATAL", "XX000"), (3, "PANIC", "XX000")] {
+        proxy.set(Traffic::FailAfterCommit(severity, code));
+        let (outcome, runs) = add_one(&mut writer);
+        assert_eq!((outcome.unwrap(), runs), (value, 1), "{severity} {code}");
+    }
+    assert_eq!(database.values(), "3 0");
+}
+
+#[test]
+fn a_commit_that_the_server_refuses_has_failed() {
+    let Some(database) = Database::create() else { return };
+    database.psql(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+           $$ BEGIN RAISE EXCEPTION 'planted' USING ERRCODE = '53100'; END $$;
+         CREATE CONSTRAINT TRIGGER refuse AFTER UPDATE ON t DEFERRABLE INITIALLY DEFERRED
+           FOR EACH ROW WHEN (new.n = 1) EXECUTE FUNCTION refuse()",
+    );
+    let mut writer = database.writer();
+    let (outcome, runs) = add_one(&mut writer);
+    assert!(matches!(outcome, Err(Error::Full(_))) && runs == 1, "{outcome:?}");
+    assert_eq!(writer.transaction(Mode::Durable, |connection| add(connection, 1, 2)).unwrap(), 2);
     assert_eq!(database.values(), "2 0");
 }
 
@@ -109,6 +138,40 @@ fn a_backend_that_is_killed_before_it_writes_its_commit_has_committed_nothing() 
         assert_eq!((outcome.unwrap(), runs), (1, 2));
     });
     assert_eq!(database.values(), "1 0");
+}
+
+/// Makes the triggers of a commit wait for a lock that a session of the test holds.
+const WAIT_AT_COMMIT: &str = "CREATE FUNCTION wait() RETURNS trigger LANGUAGE plpgsql AS
+                                'BEGIN PERFORM pg_advisory_xact_lock(1); RETURN NULL; END';
+                              CREATE CONSTRAINT TRIGGER wait AFTER UPDATE ON t DEFERRABLE INITIALLY DEFERRED
+                                FOR EACH ROW EXECUTE FUNCTION wait()";
+
+#[test]
+fn a_transaction_runs_again_if_a_crash_has_also_lost_the_commits_before_it() {
+    // Nothing writes the log of the server to the disk, except a durable commit.
+    let settings = ["wal_writer_delay=10s", "bgwriter_delay=10s", "autovacuum=off", "full_page_writes=off"];
+    let Some(database) = own_server(&settings) else { return };
+    database.psql(WAIT_AT_COMMIT);
+    let mut writer = super::open_writer(&database.target, Patience { commit: Duration::from_secs(30), ..PATIENCE });
+    let holder = settings::open(&database.target, Use::Idle).unwrap();
+    writer.transaction(Mode::Durable, |connection| add(connection, 1, 1)).unwrap();
+    writer.transaction(Mode::Logged, |connection| add(connection, 1, 10)).unwrap();
+    holder.batch("SELECT pg_advisory_lock(1)").unwrap();
+    std::thread::scope(|scope| {
+        let adding = scope.spawn(|| {
+            let mut runs = 0;
+            let added = writer.transaction(Mode::Logged, |connection| {
+                runs += 1;
+                add(connection, 1, 100)
+            });
+            (added, runs)
+        });
+        wait_for(&database, COMMITTING, "1");
+        database.server.kill(&database.psql(PID), "-KILL");
+        let (outcome, runs) = adding.join().unwrap();
+        assert_eq!((outcome.unwrap(), runs), (101, 2), "the addition of 10 was lost, and that of 100 happened once");
+    });
+    assert_eq!(database.values(), "101 0");
 }
 
 /// Makes a commit wait for a standby that does not exist, disturbs the wait, and then removes the standby.

@@ -14,6 +14,9 @@ pub(super) enum Traffic {
     CutAfterCommit,
     /// The same, and afterwards it closes new connections at once.
     CutForGoodAfterCommit,
+    /// It passes a commit on, answers the client with an error of this severity and SQLSTATE instead of the server's
+    /// answer, and closes the connection.
+    FailAfterCommit(&'static str, &'static str),
     /// It cuts the client's connection instead of passing a commit on. The server notices nothing for a while.
     CutBeforeCommit,
     /// It swallows a commit and everything after it on the same connection, as a network does that has lost a route.
@@ -79,12 +82,14 @@ impl Shared {
         let Ok(server) = TcpStream::connect(("127.0.0.1", self.server)) else { return };
         self.open.lock().unwrap().extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
         let (from_server, to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
-        std::thread::spawn(move || copy(from_server, to_client));
-        self.requests(client, server);
+        let error = Arc::new(Mutex::new(None));
+        let of_answers = Arc::clone(&error);
+        std::thread::spawn(move || copy(from_server, to_client, &of_answers));
+        self.requests(client, server, &error);
     }
 
     /// Passes requests on, according to the behaviour.
-    fn requests(&self, mut client: TcpStream, mut server: TcpStream) {
+    fn requests(&self, mut client: TcpStream, mut server: TcpStream, error: &Mutex<Option<Vec<u8>>>) {
         let mut bytes = [0; 65_536];
         let mut swallows = false;
         while let Ok(count @ 1..) = client.read(&mut bytes) {
@@ -93,6 +98,7 @@ impl Shared {
             match if is_commit { self.take() } else { Traffic::Flows } {
                 Traffic::Flows | Traffic::Refused => {}
                 Traffic::SwallowFromCommit => swallows = true,
+                Traffic::FailAfterCommit(severity, code) => *error.lock().unwrap() = Some(error_answer(severity, code)),
                 Traffic::CutBeforeCommit => {
                     let _ = client.shutdown(Shutdown::Both);
                     std::thread::sleep(UNNOTICED);
@@ -120,12 +126,24 @@ impl Shared {
     }
 }
 
-fn copy(mut from: TcpStream, mut to: TcpStream) {
+/// Passes answers on, until one must be replaced by an error.
+fn copy(mut from: TcpStream, mut to: TcpStream, error: &Mutex<Option<Vec<u8>>>) {
     let mut bytes = [0; 65_536];
     while let Ok(count @ 1..) = from.read(&mut bytes) {
+        if let Some(error) = error.lock().unwrap().take() {
+            let _ = to.write_all(&error);
+            break;
+        }
         if to.write_all(&bytes[..count]).is_err() {
             break;
         }
     }
     let _ = to.shutdown(Shutdown::Both);
+}
+
+/// Returns the message of an error, as the server sends it.
+fn error_answer(severity: &str, code: &str) -> Vec<u8> {
+    let fields = format!("S{severity}\0V{severity}\0C{code}\0Mplanted\0\0");
+    let length = u32::try_from(fields.len() + 4).unwrap().to_be_bytes();
+    [b"E", &length[..], fields.as_bytes()].concat()
 }

@@ -38,7 +38,7 @@ pub(super) static TEXTS: Texts = Texts {
         not_found_more: "Vielleicht ist der Link unvollständig oder enthält einen Tippfehler, oder die Seite wurde entfernt.",
         failed: "Etwas ist schiefgegangen",
         failed_more: "Der Fehler liegt bei uns, nicht bei Ihnen. Es wurde nichts geändert. Bitte versuchen Sie es in ein paar Minuten noch einmal.",
-        unknown_more: "Beim Speichern ist die Festplatte ausgefallen. Wir wissen nicht, ob Ihre Eingabe gespeichert wurde. Bitte sehen Sie nach, bevor Sie sie noch einmal senden.",
+        unknown_more: "Beim Speichern ist die Datenbank ausgefallen. Wir wissen nicht, ob Ihre Eingabe gespeichert wurde. Bitte sehen Sie nach, bevor Sie sie noch einmal senden.",
         refused: "Das hat nicht geklappt",
         refused_more: "Wir konnten die Anfrage so nicht verarbeiten. Bitte gehen Sie zurück und versuchen Sie es noch einmal.",
         too_many: "Zu viele Anfragen",

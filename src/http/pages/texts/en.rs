@@ -38,7 +38,7 @@ pub(super) static TEXTS: Texts = Texts {
         not_found_more: "The link may be incomplete or mistyped, or the page has been removed.",
         failed: "Something went wrong",
         failed_more: "This is our fault, not yours. Nothing was changed. Please try again in a few minutes.",
-        unknown_more: "The disk failed while we were saving this. We cannot tell whether it went through. Please check before you send it again.",
+        unknown_more: "The database failed while we were saving this. We cannot tell whether it went through. Please check before you send it again.",
         refused: "That did not work",
         refused_more: "We could not process the request as it was sent. Please go back and try again.",
         too_many: "Too many requests",

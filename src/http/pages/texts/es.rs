@@ -48,7 +48,7 @@ pub(super) static TEXTS: Texts = Texts {
         not_found_more: "Puede que el enlace esté incompleto o mal escrito, o que la página ya no exista.",
         failed: "Algo ha fallado",
         failed_more: "El fallo es nuestro, no suyo. No se ha cambiado nada. Inténtelo de nuevo dentro de unos minutos.",
-        unknown_more: "El disco falló durante el guardado. No sabemos si su envío llegó a guardarse. Compruébelo antes de volver a enviarlo.",
+        unknown_more: "La base de datos falló durante el guardado. No sabemos si su envío llegó a guardarse. Compruébelo antes de volver a enviarlo.",
         refused: "Algo no ha funcionado",
         refused_more: "No hemos podido procesar la solicitud tal como se envió. Vuelva atrás e inténtelo de nuevo.",
         too_many: "Demasiadas solicitudes",

@@ -38,7 +38,7 @@ pub(super) static TEXTS: Texts = Texts {
         not_found_more: "Le lien est peut-être incomplet ou mal recopié, ou la page a été supprimée.",
         failed: "Une erreur s’est produite",
         failed_more: "L’erreur vient de nous, pas de vous. Rien n’a été modifié. Veuillez réessayer dans quelques minutes.",
-        unknown_more: "Le disque est tombé en panne pendant l’enregistrement. Nous ne savons pas si votre envoi a été enregistré. Veuillez vérifier avant de recommencer.",
+        unknown_more: "La base de données est tombée en panne pendant l’enregistrement. Nous ne savons pas si votre envoi a été enregistré. Veuillez vérifier avant de recommencer.",
         refused: "Cela n’a pas fonctionné",
         refused_more: "Cette demande n’a pas pu être traitée telle quelle. Revenez en arrière et réessayez.",
         too_many: "Trop de demandes",
