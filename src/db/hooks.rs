@@ -35,8 +35,17 @@ pub(crate) trait Hooks: Send + 'static {
     /// Runs after the commit of a durable batch.
     fn committed(&self);
 
-    /// Discards the writer state, because a rollback or another server's commit makes the state invalid.
+    /// Discards the writer state, because a rollback makes the state invalid.
     fn discard_state(&self);
+
+    /// Marks the writer state as outdated, because another server may have appended log rows.
+    #[cfg(feature = "postgres")]
+    fn outdate_state(&self);
+
+    /// Returns whether this transaction has changed log rows to which the writer state of other servers may refer. Each
+    /// of these servers must then discard its state.
+    #[cfg(feature = "postgres")]
+    fn outdates_other_servers(&self) -> bool;
 
     /// Undoes the effects of a batch outside the database, after the rollback of its transaction. If this fails, the
     /// outcome of the batch is unknown.

@@ -61,6 +61,16 @@ impl Hooks for StoreHooks {
         self.tail.invalidate();
     }
 
+    #[cfg(feature = "postgres")]
+    fn outdate_state(&self) {
+        self.tail.outdate();
+    }
+
+    #[cfg(feature = "postgres")]
+    fn outdates_other_servers(&self) -> bool {
+        self.tail.has_moved()
+    }
+
     fn undo(&self) -> Result<(), Error> {
         self.erasures.note_rollback()
     }

@@ -30,6 +30,8 @@ pub(crate) struct Connection {
     in_transaction: Cell<bool>,
     /// The number of statements that may have changed rows, and of those that failed.
     changes: Cell<u64>,
+    /// Whether the connection has not begun any transaction of the writer.
+    is_new: Cell<bool>,
     /// The failure because of which the transaction can only be rolled back. After any failed statement, PostgreSQL
     /// refuses further statements; SQLite does not.
     failed: Cell<Option<Effect>>,
@@ -43,6 +45,7 @@ impl Connection {
             answer_timeout,
             in_transaction: Cell::new(false),
             changes: Cell::new(0),
+            is_new: Cell::new(true),
             failed: Cell::new(None),
         }
     }
@@ -56,6 +59,11 @@ impl Connection {
     /// statement of a transaction, which PostgreSQL can then only roll back.
     pub(in super::super) fn changes(&self) -> u64 {
         self.changes.get()
+    }
+
+    /// Returns true for the first transaction of the writer on this connection, and false for the others.
+    pub(super) fn take_new(&self) -> bool {
+        self.is_new.replace(false)
     }
 
     /// Returns the effect of the failed statement because of which the transaction can only be rolled back.

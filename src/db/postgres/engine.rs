@@ -135,7 +135,7 @@ impl<H: Hooks> Engine<H> {
         let (is_first, has_row_failed) = (Cell::new(true), Cell::new(false));
         let appended = self.writer.transaction(Mode::Logged, |connection| {
             has_row_failed.set(false);
-            parts.reset(is_first.take())?;
+            parts.reset(connection, is_first.take())?;
             let appended = parts.guarded(connection, Undo::Savepoint, |tx| parts.hooks.append(tx, rows));
             has_row_failed.set(appended.is_err());
             appended
@@ -156,14 +156,17 @@ impl<H: Hooks> Engine<H> {
     fn run_batch(&mut self, batch: &mut [Box<dyn Job>], undo: impl Fn() -> Undo) -> BatchRun {
         let is_durable = batch.iter().any(|job| job.grade().is_durable());
         let mode = if is_durable { Mode::Durable } else { Mode::Logged };
-        let parts = &self.parts;
+        let (parts, end_others) = (&self.parts, self.writer.end_others());
         let (is_first, has_job_failed) = (Cell::new(true), Cell::new(false));
         let outcome = self.writer.transaction(mode, |connection| {
             has_job_failed.set(false);
-            parts.reset(is_first.take())?;
+            parts.reset(connection, is_first.take())?;
             for job in batch.iter_mut() {
                 let ran = parts.guarded(connection, undo(), |tx| job.run(tx));
                 ran.inspect_err(|_| has_job_failed.set(true))?;
+            }
+            if parts.hooks.outdates_other_servers() {
+                connection.as_postgres().batch(&end_others)?;
             }
             let changes = || parts.guarded(connection, Undo::Savepoint, |tx| parts.hooks.changes(tx));
             is_durable.then(changes).transpose()
@@ -215,10 +218,15 @@ fn too_slow() -> Error {
 }
 
 impl<H: Hooks> Parts<H> {
-    /// Prepares a run of a transaction. Undoes the effects of the run before it, and discards the writer state, because
-    /// another server may have written since the last transaction.
-    fn reset(&self, is_first: bool) -> Result<(), Error> {
-        self.hooks.discard_state();
+    /// Prepares a run of a transaction. Undoes the effects of the run before it. The writer state may be outdated,
+    /// because another server may have written since the last transaction.
+    fn reset(&self, connection: &Connection, is_first: bool) -> Result<(), Error> {
+        // A new connection may lead to a server that has lost commits.
+        if connection.as_postgres().take_new() || !is_first {
+            self.hooks.discard_state();
+        } else {
+            self.hooks.outdate_state();
+        }
         if is_first { Ok(()) } else { self.hooks.undo() }
     }
 

@@ -74,6 +74,12 @@ impl WriterId {
         registration.ok_or_else(|| Error::Defect("a registration returned no number".to_owned()))
     }
 
+    /// Returns the statement that makes the registrations of all other writers outdated. Each of them registers again
+    /// before its next transaction, on a new connection.
+    pub(super) fn end_others(&self) -> String {
+        format!("UPDATE engine_writers SET epoch = epoch + 1 WHERE id <> '{}'", self.0)
+    }
+
     /// Removes the row, when the service stops.
     pub(super) fn remove(&self, connection: &Connection) -> Result<(), Error> {
         connection.batch(&format!("DELETE FROM engine_writers WHERE id = '{}'", self.0))

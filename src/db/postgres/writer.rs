@@ -130,6 +130,11 @@ impl Writer {
         }
     }
 
+    /// Returns the statement that makes every other writer register again, on a new connection.
+    pub(super) fn end_others(&self) -> String {
+        self.id.end_others()
+    }
+
     /// Returns whether the last transaction has begun, so that its failure concerns its contents.
     pub(super) fn has_begun(&self) -> bool {
         self.has_begun

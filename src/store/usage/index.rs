@@ -67,6 +67,20 @@ pub(in crate::store) fn newest_unindexed_of(tx: &Tx<'_>, key_number: i64) -> Res
     tx.one(sql, (indexed_to(tx)?, key_number), newest_row)
 }
 
+/// Returns the rows of all keys from a time on, in order and with their key numbers.
+#[cfg(feature = "postgres")]
+pub(super) fn rows_from(tx: &Tx<'_>, at: Timestamp, rows_max: i64) -> Result<Vec<(i64, NewestRow)>, Error> {
+    let sql = "SELECT key_number, at, number
+               FROM api_key_usage
+               WHERE at >= $1
+               ORDER BY at
+               LIMIT $2";
+    tx.all(sql, (at.micros(), rows_max), |row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.read()?, NewestRow { at: columns.time()?, number: columns.read()? }))
+    })
+}
+
 fn newest_row(row: &Row<'_>) -> Result<NewestRow, Error> {
     let mut columns = Columns::of(row);
     Ok(NewestRow { at: columns.time()?, number: columns.read()? })

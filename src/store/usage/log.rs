@@ -1,15 +1,22 @@
 //! Appends rows to the usage log.
 
 use std::borrow::Cow;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::IpAddr;
 
+#[cfg(feature = "postgres")]
+use super::index::rows_from;
 use super::index::{NewestRow, newest_indexed_of, newest_unindexed};
 use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::usage;
+
+/// The maximum number of rows of other servers that are added to the cache. Reading the rows that are not indexed, of
+/// which there are at most a few ten thousand, is then as fast.
+#[cfg(feature = "postgres")]
+const CATCH_UP_MAX: i64 = 4_096;
 
 /// A request to log.
 #[derive(Debug, Clone)]
@@ -31,7 +38,21 @@ pub struct LogEntry {
 /// A cache of the end of the usage log, so that most appends need no queries. The cache is valid inside the
 /// transactions of the writing connection, and is dropped when one of them is rolled back.
 #[derive(Default)]
-pub(crate) struct LogTail(RefCell<Option<KnownTail>>);
+pub(crate) struct LogTail {
+    state: RefCell<TailState>,
+    /// Whether this transaction has moved rows.
+    has_moved: Cell<bool>,
+}
+
+#[derive(Default)]
+enum TailState {
+    #[default]
+    Unknown,
+    /// Another server may have appended rows.
+    #[cfg(feature = "postgres")]
+    Outdated(KnownTail),
+    Known(KnownTail),
+}
 
 struct KnownTail {
     /// The time of the newest row, pruned rows included.
@@ -49,14 +70,38 @@ struct NextRow {
 
 impl LogTail {
     pub(crate) fn invalidate(&self) {
-        self.0.replace(None);
+        self.state.replace(TailState::Unknown);
+        self.has_moved.set(false);
+    }
+
+    /// Invalidates the cache, because the transaction has moved rows.
+    pub(super) fn note_moved(&self) {
+        self.invalidate();
+        self.has_moved.set(true);
+    }
+
+    /// Returns whether the transaction has moved rows. The caches of other servers may then be wrong.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn has_moved(&self) -> bool {
+        self.has_moved.get()
+    }
+
+    /// Marks the cache as outdated at the beginning of a transaction, because another server may have appended rows.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn outdate(&self) {
+        self.has_moved.set(false);
+        let mut state = self.state.borrow_mut();
+        *state = match std::mem::take(&mut *state) {
+            TailState::Known(tail) => TailState::Outdated(tail),
+            other => other,
+        };
     }
 
     fn advance(&self, tx: &Tx<'_>, key_number: i64) -> Result<NextRow, Error> {
-        let mut tail = self.0.borrow_mut();
-        let tail = match &mut *tail {
-            Some(tail) => tail,
-            unknown => unknown.insert(KnownTail::read(tx)?),
+        let mut state = self.state.borrow_mut();
+        let tail = match &mut *state {
+            TailState::Known(tail) => tail,
+            other => other.make_known(tx)?,
         };
         let newest = match tail.newest_of_key.entry(key_number) {
             Entry::Occupied(known) => known.into_mut(),
@@ -71,7 +116,39 @@ impl LogTail {
     }
 }
 
+impl TailState {
+    fn make_known(&mut self, tx: &Tx<'_>) -> Result<&mut KnownTail, Error> {
+        let known = match std::mem::take(self) {
+            #[cfg(feature = "postgres")]
+            Self::Outdated(tail) => tail.caught_up(tx)?,
+            _ => KnownTail::read(tx)?,
+        };
+        *self = Self::Known(known);
+        match self {
+            Self::Known(tail) => Ok(tail),
+            _ => Err(Error::Defect("the end of the usage log is unknown".to_owned())),
+        }
+    }
+}
+
 impl KnownTail {
+    /// Adds the rows that another server has appended. Reads everything again if the newest known row is gone, because
+    /// it was pruned, and if there are too many rows.
+    #[cfg(feature = "postgres")]
+    fn caught_up(mut self, tx: &Tx<'_>) -> Result<Self, Error> {
+        let Some(newest_at) = self.newest_at else { return Self::read(tx) };
+        let rows = rows_from(tx, newest_at, CATCH_UP_MAX)?;
+        let is_next = rows.first().is_some_and(|(_, first)| first.at == newest_at);
+        if !is_next || rows.len() as i64 == CATCH_UP_MAX {
+            return Self::read(tx);
+        }
+        for (key_number, row) in rows {
+            self.newest_at = Some(row.at);
+            self.newest_of_key.insert(key_number, Some(row));
+        }
+        Ok(self)
+    }
+
     /// Reads the few rows that are not indexed yet, and the time of the newest row, which may have been pruned. New
     /// rows must be later than pruned rows, too.
     fn read(tx: &Tx<'_>) -> Result<Self, Error> {

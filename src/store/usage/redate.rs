@@ -67,7 +67,7 @@ pub(super) fn redate(tx: &Tx<'_>, rows_max: i64) -> Result<usize, Error> {
         tx.run(sql, [moved[&row.at]])?;
     }
     if let Some(tail) = tx.state::<LogTail>() {
-        tail.invalidate();
+        tail.note_moved();
     }
     Ok(rows.len())
 }

@@ -60,6 +60,12 @@ impl Hooks for AddingHooks {
 
     fn discard_state(&self) {}
 
+    fn outdate_state(&self) {}
+
+    fn outdates_other_servers(&self) -> bool {
+        false
+    }
+
     fn undo(&self) -> Result<(), Error> {
         Ok(())
     }

@@ -2,6 +2,8 @@
 
 mod engine;
 mod outcome;
+#[path = "../../../../tests/support/postgres_proxy.rs"]
+#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
 mod proxy;
 mod readers;
 #[path = "../../../../tests/support/postgres_server.rs"]

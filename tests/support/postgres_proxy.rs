@@ -1,4 +1,5 @@
-//! A proxy between a test and a server, which can cut or stop the traffic.
+//! A proxy between a test and a server, which can cut or stop the traffic. The tests of the engine and those of the
+//! command line include this file.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -7,7 +8,7 @@ use std::time::Duration;
 
 /// The behaviour of the proxy. A behaviour that concerns a commit ends with the next commit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Traffic {
+pub(crate) enum Traffic {
     /// It passes everything on.
     Flows,
     /// It cuts the client's connection and passes a commit on, so that the client gets no answer.
@@ -23,6 +24,8 @@ pub(super) enum Traffic {
     SwallowFromCommit,
     /// It closes new connections at once.
     Refused,
+    /// It accepts connections and swallows everything, as a server does that hangs.
+    Hangs,
 }
 
 /// The simple-query message of a commit: its type, its length and its text.
@@ -33,7 +36,7 @@ const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 const UNNOTICED: Duration = Duration::from_secs(3);
 
 /// A proxy.
-pub(super) struct TestProxy {
+pub(crate) struct TestProxy {
     port: u16,
     shared: Arc<Shared>,
 }
@@ -45,7 +48,7 @@ struct Shared {
 }
 
 impl TestProxy {
-    pub(super) fn start(server: u16) -> Self {
+    pub(crate) fn start(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
         let shared = Arc::new(Shared { server, traffic: Mutex::new(Traffic::Flows), open: Mutex::default() });
@@ -61,16 +64,16 @@ impl TestProxy {
         Self { port, shared }
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
-    pub(super) fn set(&self, traffic: Traffic) {
+    pub(crate) fn set(&self, traffic: Traffic) {
         *self.shared.traffic.lock().unwrap() = traffic;
     }
 
     /// Cuts all connections.
-    pub(super) fn cut(&self) {
+    pub(crate) fn cut(&self) {
         for stream in self.shared.open.lock().unwrap().drain(..) {
             let _ = stream.shutdown(Shutdown::Both);
         }
@@ -78,13 +81,14 @@ impl TestProxy {
 }
 
 impl Shared {
-    fn pass(&self, client: TcpStream) {
+    fn pass(self: Arc<Self>, client: TcpStream) {
         let Ok(server) = TcpStream::connect(("127.0.0.1", self.server)) else { return };
+        let ours = Arc::clone(&self);
         self.open.lock().unwrap().extend([client.try_clone().unwrap(), server.try_clone().unwrap()]);
         let (from_server, to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
         let error = Arc::new(Mutex::new(None));
         let of_answers = Arc::clone(&error);
-        std::thread::spawn(move || copy(from_server, to_client, &of_answers));
+        std::thread::spawn(move || ours.answers(from_server, to_client, &of_answers));
         self.requests(client, server, &error);
     }
 
@@ -94,9 +98,12 @@ impl Shared {
         let mut swallows = false;
         while let Ok(count @ 1..) = client.read(&mut bytes) {
             let bytes = &bytes[..count];
+            if self.hangs() {
+                continue;
+            }
             let is_commit = bytes.windows(COMMIT.len()).any(|part| part == COMMIT);
             match if is_commit { self.take() } else { Traffic::Flows } {
-                Traffic::Flows | Traffic::Refused => {}
+                Traffic::Flows | Traffic::Refused | Traffic::Hangs => {}
                 Traffic::SwallowFromCommit => swallows = true,
                 Traffic::FailAfterCommit(severity, code) => *error.lock().unwrap() = Some(error_answer(severity, code)),
                 Traffic::CutBeforeCommit => {
@@ -118,27 +125,31 @@ impl Shared {
         let _ = server.shutdown(Shutdown::Both);
     }
 
+    /// Passes answers on, until one must be replaced by an error.
+    fn answers(&self, mut from: TcpStream, mut to: TcpStream, error: &Mutex<Option<Vec<u8>>>) {
+        let mut bytes = [0; 65_536];
+        while let Ok(count @ 1..) = from.read(&mut bytes) {
+            if let Some(error) = error.lock().unwrap().take() {
+                let _ = to.write_all(&error);
+                break;
+            }
+            if !self.hangs() && to.write_all(&bytes[..count]).is_err() {
+                break;
+            }
+        }
+        let _ = to.shutdown(Shutdown::Both);
+    }
+
+    fn hangs(&self) -> bool {
+        *self.traffic.lock().unwrap() == Traffic::Hangs
+    }
+
     /// Returns the behaviour for a commit, and sets the one that follows.
     fn take(&self) -> Traffic {
         let mut traffic = self.traffic.lock().unwrap();
         let next = if *traffic == Traffic::CutForGoodAfterCommit { Traffic::Refused } else { Traffic::Flows };
         std::mem::replace(&mut traffic, next)
     }
-}
-
-/// Passes answers on, until one must be replaced by an error.
-fn copy(mut from: TcpStream, mut to: TcpStream, error: &Mutex<Option<Vec<u8>>>) {
-    let mut bytes = [0; 65_536];
-    while let Ok(count @ 1..) = from.read(&mut bytes) {
-        if let Some(error) = error.lock().unwrap().take() {
-            let _ = to.write_all(&error);
-            break;
-        }
-        if to.write_all(&bytes[..count]).is_err() {
-            break;
-        }
-    }
-    let _ = to.shutdown(Shutdown::Both);
 }
 
 /// Returns the message of an error, as the server sends it.

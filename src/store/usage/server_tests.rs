@@ -1,0 +1,135 @@
+//! Tests of the usage log of two servers with one PostgreSQL database.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+#[path = "../../../tests/support/postgres_server.rs"]
+#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
+mod server;
+
+use super::{LogEntry, log, redate};
+use crate::db::tx::Tx;
+use crate::domain::api_key::{self, Grant, KeySecret};
+use crate::domain::id::{Id, UserId};
+use crate::domain::text::Email;
+use crate::domain::timestamp::Timestamp;
+use crate::domain::user::PlatformRole;
+use crate::store::{Store, api_key::NewApiKey, user};
+use crate::world::{Scripted, World};
+
+const BEGINNING: Timestamp = Timestamp::from_micros(1_795_000_000_000_000);
+
+/// A database with two keys.
+struct Database {
+    server: &'static server::TestServer,
+    name: String,
+    url: PathBuf,
+}
+
+impl Database {
+    fn create() -> Option<Self> {
+        let server = server::shared()?;
+        let name = server.database();
+        let url = PathBuf::from(server.url(server::USER, &name, "sslmode=disable"));
+        let world = Scripted::at(BEGINNING);
+        drop(Store::open(&url, Arc::new(Scripted::at(BEGINNING))).unwrap());
+        make_keys(&url, &world);
+        Some(Self { server, name, url })
+    }
+
+    /// Starts a server. Its random numbers differ from those of a server with another number.
+    fn start(&self, number: usize) -> (Store, Arc<Scripted>) {
+        let world = Arc::new(Scripted::at(BEGINNING));
+        world.fill(&mut vec![0; number * 1_024]);
+        (Store::open(&self.url, Arc::clone(&world) as Arc<dyn World>).unwrap(), world)
+    }
+
+    /// Returns the number of rows, and of rows whose number or whose reference to the previous row of their key is
+    /// wrong.
+    fn rows_and_defects(&self) -> String {
+        let sql = "SELECT count(*), count(*) FILTER (WHERE number <> nth OR previous_at IS DISTINCT FROM before)
+                   FROM (SELECT number, previous_at, row_number() OVER by_key AS nth, lag(at) OVER by_key AS before
+                         FROM api_key_usage
+                         WINDOW by_key AS (PARTITION BY key_number ORDER BY at)) AS rows";
+        self.server.psql(&self.name, sql)
+    }
+}
+
+fn make_keys(url: &Path, world: &dyn World) {
+    crate::store::act_alone(url, world, |tx| {
+        let user_id = UserId::parse("user_1").unwrap();
+        user::insert(tx, &user_id, &Email::parse("ada@example.org").unwrap(), "Ada", PlatformRole::User)?;
+        for name in ["one", "two"] {
+            let key = NewApiKey {
+                id: world.id(),
+                secret: KeySecret::generate(|bytes| world.fill(bytes)),
+                user_id: user_id.clone(),
+                name: name.to_owned(),
+                grant: Grant::of(None),
+                expires_at: api_key::expires_at(tx.now, 1),
+            };
+            crate::store::api_key::insert(tx, &key)?;
+        }
+        Ok(())
+    })
+    .unwrap();
+}
+
+/// Appends rows of these keys in one transaction. Returns the number of rows that the transaction has read.
+fn append(store: &Store, keys: &'static [i64]) -> i64 {
+    let job = move |tx: &Tx<'_>| {
+        let before = rows_read(tx);
+        for key_number in keys {
+            let entry = LogEntry {
+                key_number: *key_number,
+                method: "GET".into(),
+                path: "/".into(),
+                ip: "192.0.2.1".parse().unwrap(),
+                user_agent: String::new(),
+                auth_endpoint: "/",
+            };
+            log::append(tx, &entry)?;
+        }
+        Ok(rows_read(tx) - before)
+    };
+    store.parts.writer.run(job).unwrap()
+}
+
+/// Returns the number of rows of the usage log that the connection has read.
+fn rows_read(tx: &Tx<'_>) -> i64 {
+    let sql = "SELECT coalesce(idx_tup_fetch, 0) + seq_tup_read
+               FROM pg_stat_xact_user_tables
+               WHERE relname = 'api_key_usage'";
+    tx.value(sql, []).unwrap().unwrap_or_default()
+}
+
+#[test]
+fn each_server_reads_only_the_rows_that_the_other_has_appended() {
+    let Some(database) = Database::create() else { return };
+    let ((one, _), (other, _)) = (database.start(1), database.start(2));
+    append(&one, &[1; 300]);
+    append(&other, &[1, 2]);
+    for _ in 0..5 {
+        assert!(append(&one, &[2, 1, 2]) < 20);
+        assert!(append(&other, &[1, 1]) < 20);
+        assert!(append(&other, &[2]) < 20);
+    }
+    assert_eq!(database.rows_and_defects(), "332|0");
+}
+
+#[test]
+fn rows_that_another_server_moves_are_read_again() {
+    let Some(database) = Database::create() else { return };
+    let ((ahead, _), (right, world)) = (database.start(1), database.start(2));
+    // The background job of this server moves no rows, because this clock and the believed clock do not agree.
+    world.set(BEGINNING.minus(Duration::from_secs(36_000)));
+    append(&ahead, &[1, 2, 2, 2]);
+    // The first slice moves the newest row of one key, but not the newest row of all keys.
+    for (rows_max, moved) in [(1, 1), (100, 5), (100, 2)] {
+        let slice = move |tx: &Tx<'_>| redate::redate(tx, rows_max);
+        assert_eq!(right.parts.writer.run(slice).unwrap(), moved);
+        append(&ahead, &[1, 2]);
+    }
+    assert_eq!(database.rows_and_defects(), "10|0");
+}
