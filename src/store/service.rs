@@ -155,6 +155,11 @@ impl Store {
         self.parts.leads()
     }
 
+    /// Returns whether the data is on a database server, so that every read waits for the network.
+    pub fn is_on_server(&self) -> bool {
+        self.parts.file().is_none()
+    }
+
     /// Returns the health of the background jobs.
     pub fn health(&self) -> &Health {
         &self.parts.health

@@ -12,6 +12,8 @@ mod admin;
 mod backup;
 mod chain;
 mod connections;
+#[cfg(feature = "postgres")]
+mod database_outage;
 mod demo;
 mod doctor;
 mod document;

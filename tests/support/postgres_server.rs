@@ -25,7 +25,7 @@ const FOLDERS: [&str; 6] = [
 pub(crate) const USER: &str = "tester";
 
 /// Creates a cluster in a temporary directory and serves it until the standard input ends, which it also does when the
-/// test process is killed. The server has a TCP port of the loopback address and a Unix socket. It asks only the user
+/// test process is killed. The lines `stop` and `start` on the standard input stop and start the server. The server has a TCP port of the loopback address and a Unix socket. It asks only the user
 /// `secret` for a password. It supports TLS if the variables CERT and KEY have a certificate and its key.
 const SCRIPT: &str = r#"set -eu
 bin=$1; port=$2; shift 2
@@ -41,12 +41,23 @@ if [ -n "${CERT:-}" ]; then
   echo "$KEY" >"$dir/data/server.key"
   set -- -c ssl=on "$@"
 fi
+start() {
+  "$bin/postgres" -D "$dir/data" -k "$dir" -p "$port" -c listen_addresses=127.0.0.1 "$@" >>"$dir/log" 2>&1 &
+  server=$!
+}
+stop() {
+  kill -INT "$server" || true
+  wait "$server" || true
+}
 echo "$dir"
-"$bin/postgres" -D "$dir/data" -k "$dir" -p "$port" -c listen_addresses=127.0.0.1 "$@" >>"$dir/log" 2>&1 &
-server=$!
-cat >/dev/null
-kill -INT "$server"
-wait "$server" || true
+start "$@"
+while read -r order; do
+  case $order in
+    stop) stop ;;
+    start) start "$@" ;;
+  esac
+done
+stop
 "#;
 
 /// A server.
@@ -95,12 +106,32 @@ impl TestServer {
         std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
         let directory = PathBuf::from(line.trim());
         let server = Self { bin: bin.to_owned(), directory, port, process, databases: AtomicU32::new(0) };
+        server.wait_until(true);
+        Some(server)
+    }
+
+    /// Stops the server, which ends all sessions.
+    pub(crate) fn stop(&self) {
+        self.order("stop");
+        self.wait_until(false);
+    }
+
+    /// Starts the server again.
+    pub(crate) fn start_again(&self) {
+        self.order("start");
+        self.wait_until(true);
+    }
+
+    fn order(&self, line: &str) {
+        writeln!(self.process.stdin.as_ref().unwrap(), "{line}").unwrap();
+    }
+
+    fn wait_until(&self, is_up: bool) {
         let began = Instant::now();
-        while server.try_psql("postgres", "SELECT 1").is_err() {
-            assert!(began.elapsed() < START_MAX, "{}", server.log());
+        while self.is_up() != is_up {
+            assert!(began.elapsed() < START_MAX, "{}", self.log());
             std::thread::sleep(Duration::from_millis(50));
         }
-        Some(server)
     }
 
     pub(crate) fn port(&self) -> u16 {

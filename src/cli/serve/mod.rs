@@ -22,7 +22,7 @@ use crate::domain::disk::UploadLimits;
 use crate::domain::rate::RatePolicy;
 use crate::domain::text::counted;
 use crate::hr;
-use crate::http::server::ctx::{Ctx, Settings};
+use crate::http::server::ctx::{Ctx, SERVER_THREADS_MAX, Settings};
 use crate::http::{self, Acme, AcmeFolder, AcmeSettings, Server, Stopped};
 use crate::store::erasure::RepeatedErasures;
 use crate::store::health::BackgroundJob;
@@ -30,7 +30,7 @@ use crate::store::{self, Halt, OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
-/// The maximum numbers of threads: for handlers that read and for password hashing, for all other work on requests, and
+/// The maximum numbers of threads of a service with a file: for handlers that read and for password hashing, for all other work on requests, and
 /// for deliveries to HR systems. Each thread uses at most one of the store's readers at a time. The sum of these
 /// numbers is at most the number of readers, so none of these threads waits for a reader.
 const BLOCKING_THREADS_MAX: usize = 6;
@@ -52,10 +52,12 @@ pub(super) fn run(args: Args, resolved: &Resolved) -> Result<(), Failure> {
     }
     let passed = service_manager::passed_socket()?;
     let workers = std::thread::available_parallelism().map_or(1, std::num::NonZero::get).min(WORKER_THREADS_MAX);
+    let is_on_server = store::is_server(&args.path());
+    let blocking_threads = if is_on_server { SERVER_THREADS_MAX } else { BLOCKING_THREADS_MAX };
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .worker_threads(workers)
-        .max_blocking_threads(BLOCKING_THREADS_MAX)
+        .max_blocking_threads(blocking_threads)
         .build()
         .map_err(|error| Failure::new(format!("the service cannot start: {error}")))?;
     runtime.block_on(serve(args, passed))

@@ -10,6 +10,7 @@ use hyper::header::{self, HeaderMap};
 use sha2::{Digest, Sha256};
 
 use super::ctx::Ctx;
+use super::database_read::read_briefly;
 use super::request::Request;
 use crate::domain::api_key::{self, KeySecret};
 use crate::domain::refusal::Refusal;
@@ -86,10 +87,14 @@ pub(in crate::http) fn presented(ctx: &Ctx, request: &Request) -> Result<Present
 ///
 /// # Errors
 /// `unauthorized` for a key that is unknown or not valid.
-pub(in crate::http) fn look_up(ctx: &Ctx, presented: Presented) -> Result<Credential, Error> {
+pub(in crate::http) async fn look_up(ctx: &Arc<Ctx>, presented: Presented) -> Result<Credential, Error> {
     match presented {
         Presented::ApiKey(digest) => {
-            let key = ctx.store.look_up_key(&digest)?;
+            let key = if ctx.store.cached_key(&digest).is_some() {
+                ctx.store.look_up_key(&digest)?
+            } else {
+                read_briefly(ctx, move |ctx| ctx.store.look_up_key(&digest)).await?
+            };
             key.map(Credential::ApiKey).ok_or(Error::Refused(Refusal::Unauthorized { sent: true }))
         }
         Presented::Session(digest) => Ok(Credential::Session(digest)),

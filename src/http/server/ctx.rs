@@ -103,6 +103,8 @@ pub struct Ctx {
     pub(super) has_reported_proxy: AtomicBool,
     /// The limit on attachment chunks that downloads read at the same time.
     pub(super) chunk_reads: Arc<tokio::sync::Semaphore>,
+    /// The limit on requests that read from a database server at the same time. Reads from a file have no limit.
+    pub(super) server_reads: Arc<tokio::sync::Semaphore>,
     /// The permit to render a response that only one request at a time may render.
     pub(super) render_permit: tokio::sync::Semaphore,
     is_stopping: AtomicBool,
@@ -146,6 +148,13 @@ const CLIENT_TEXT_FORMS_MAX: usize = 4;
 /// other blocking threads stay free for other requests, even during many downloads.
 pub const CHUNK_READS_MAX: usize = 2;
 
+/// The maximum number of requests that read from a database server at the same time. Each of them has a thread and a
+/// connection. Downloads and background jobs use further connections.
+const SERVER_READS_MAX: usize = 12;
+
+/// The number of blocking threads for a service with a database server: one for each read, chunk and hash.
+pub const SERVER_THREADS_MAX: usize = SERVER_READS_MAX + CHUNK_READS_MAX + HASHES_MAX;
+
 impl Ctx {
     /// Creates the context for a service on an open file.
     pub fn new(store: Arc<Store>, world: Arc<dyn World>, settings: Settings, telemetry: Arc<Telemetry>) -> Self {
@@ -172,6 +181,7 @@ impl Ctx {
             text_forms: Permits::new(TEXT_FORMS_MAX, CLIENT_TEXT_FORMS_MAX),
             has_reported_proxy: AtomicBool::new(false),
             chunk_reads: Arc::new(tokio::sync::Semaphore::new(CHUNK_READS_MAX)),
+            server_reads: Arc::new(tokio::sync::Semaphore::new(SERVER_READS_MAX)),
             render_permit: tokio::sync::Semaphore::new(1),
             is_stopping: AtomicBool::new(false),
         }

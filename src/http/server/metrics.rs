@@ -3,7 +3,20 @@
 use super::ctx::Ctx;
 use crate::domain::activity::ChainHead;
 
-pub(super) fn exposition(ctx: &Ctx) -> String {
+/// The facts that only the database has. A fact that cannot be read has no gauge.
+#[derive(Default)]
+pub(super) struct StoredFacts {
+    attachment_bytes: Option<u64>,
+    chain_head: Option<ChainHead>,
+}
+
+impl StoredFacts {
+    pub(super) fn read(ctx: &Ctx) -> Self {
+        Self { attachment_bytes: ctx.store.attachment_bytes().ok(), chain_head: ctx.store.chain_head().ok() }
+    }
+}
+
+pub(super) fn exposition(ctx: &Ctx, stored: &StoredFacts) -> String {
     let unfinished = u8::from(ctx.store.erasures().are_unfinished());
     let retention = ctx.store.retention();
     let (due, waiting) = retention.last().map_or((0, 0), |run| (run.due, run.waiting));
@@ -48,15 +61,14 @@ pub(super) fn exposition(ctx: &Ctx) -> String {
             disk.free_bytes as f64,
         ));
     }
-    if let Ok(bytes) = ctx.store.attachment_bytes() {
+    if let Some(bytes) = stored.attachment_bytes {
         gauges.push(("appliance_attachment_bytes", "Size of all attachments, including staged ones.", bytes as f64));
     }
     gauges.extend(backup_gauges(ctx));
     gauges.extend(certificate_gauges(ctx));
     let mut text = ctx.telemetry.prometheus(&gauges);
-    // Without a readable file, there is no gauge of the chain head.
-    if let Ok(head) = ctx.store.chain_head() {
-        text.push_str(&chain_head(&head));
+    if let Some(head) = &stored.chain_head {
+        text.push_str(&chain_head(head));
     }
     text.push_str(&job_metrics(ctx));
     text

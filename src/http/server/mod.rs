@@ -14,6 +14,7 @@ mod cached_response;
 mod client_stream;
 mod connection_limit;
 pub mod ctx;
+mod database_read;
 pub(in crate::http) mod form;
 pub(in crate::http) mod form_rules;
 mod gate;

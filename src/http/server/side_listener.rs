@@ -15,7 +15,8 @@ use tokio::sync::Semaphore;
 use super::accept::{ACCEPT_PAUSE, builder, set_unread_timeout};
 use super::connection_limit::ConnectionLimit;
 use super::ctx::Ctx;
-use super::metrics;
+use super::database_read::read_briefly;
+use super::metrics::{self, StoredFacts};
 use super::reply::Reply;
 use crate::domain::refusal::Refusal;
 
@@ -35,8 +36,16 @@ const NO_CERTIFICATE_RETRY_S: u64 = 60;
 /// Serves `/metrics` while the future is polled. Other paths get an empty 404.
 pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
     let limit = ConnectionLimit::new(METRICS_CONNECTIONS_MAX, Vec::new());
-    let answer = move |request: &Request<Incoming>| {
-        Reply::metrics(if request.uri().path() == "/metrics" { metrics::exposition(&ctx) } else { String::new() })
+    let answer = move |request: Request<Incoming>| {
+        let ctx = Arc::clone(&ctx);
+        async move {
+            if request.uri().path() != "/metrics" {
+                return Reply::metrics(String::new());
+            }
+            let stored = read_briefly(&ctx, |ctx| Ok(StoredFacts::read(ctx))).await;
+            // If too many requests wait for the database server, the other metrics are available nevertheless.
+            Reply::metrics(metrics::exposition(&ctx, &stored.unwrap_or_default()))
+        }
     };
     serve(&listener, METRICS_CONNECTIONS_MAX, limit, &builder(), answer).await;
 }
@@ -46,9 +55,9 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
 /// certificate, other requests get a 503, because the base URL cannot be reached.
 pub async fn serve_redirects(listener: TcpListener, ctx: Arc<Ctx>) {
     let limit = ConnectionLimit::new(CLIENT_REDIRECT_CONNECTIONS_MAX, ctx.settings.trusted_proxies.clone());
-    let answer = move |request: &Request<Incoming>| {
+    let answer = move |request: Request<Incoming>| {
         let orders = ctx.tls.as_ref().and_then(|tls| tls.orders());
-        match orders.and_then(|orders| orders.answer(request.uri().path())) {
+        std::future::ready(match orders.and_then(|orders| orders.answer(request.uri().path())) {
             Some(Some(challenge)) => Reply::text(challenge),
             Some(None) => Reply::metrics(String::new()),
             None if ctx.tls.as_ref().is_some_and(|tls| tls.period().is_none()) => {
@@ -56,7 +65,7 @@ pub async fn serve_redirects(listener: TcpListener, ctx: Arc<Ctx>) {
                 Reply::text(format!("{NO_CERTIFICATE}\n")).refusing(&refusal)
             }
             None => Reply::moved(&target(&ctx.settings.base_url, request.uri())),
-        }
+        })
     };
     let mut builder = builder();
     builder.keep_alive(false);
@@ -74,14 +83,15 @@ fn target(base_url: &str, uri: &Uri) -> String {
 
 /// Answers the requests of a listener. Connections beyond the limits wait in the listen queue or, if one client has too
 /// many, are closed.
-async fn serve<F>(
+async fn serve<F, R>(
     listener: &TcpListener,
     connections_max: usize,
     limit: ConnectionLimit,
     builder: &http1::Builder,
     answer: F,
 ) where
-    F: Fn(&Request<Incoming>) -> Reply + Clone + Send + Sync + 'static,
+    F: Fn(Request<Incoming>) -> R + Clone + Send + Sync + 'static,
+    R: Future<Output = Reply> + Send,
 {
     let (permits, limit) = (Arc::new(Semaphore::new(connections_max)), Arc::new(limit));
     while let Ok(permit) = Arc::clone(&permits).acquire_owned().await {
@@ -92,8 +102,8 @@ async fn serve<F>(
         let Some(connected) = limit.connect(peer.ip()) else { continue };
         let answer = answer.clone();
         let service = service_fn(move |request| {
-            let response = answer(&request).into_response_without_id();
-            async move { Ok::<_, Infallible>(response) }
+            let reply = answer(request);
+            async move { Ok::<_, Infallible>(reply.await.into_response_without_id()) }
         });
         set_unread_timeout(&stream);
         let connection = builder.serve_connection(TokioIo::new(stream), service);

@@ -9,6 +9,7 @@ use crate::domain::user::Auth;
 use crate::http::server::access_rule::{AccessRule, require_second_factor};
 use crate::http::server::authentication::{Credential, Presented, look_up, presented, verify};
 use crate::http::server::ctx::Ctx;
+use crate::http::server::database_read::read_briefly;
 use crate::http::server::rate_limiter::BucketOwner;
 use crate::http::server::request::Request;
 use crate::http::server::route::Route;
@@ -20,8 +21,8 @@ use crate::store::{self, Error};
 /// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden`, including for an unsafe request that has a
 /// session and comes from another origin, and for a user who must set up a second factor first; `validation_error` for
 /// a page of the console with a repeated `lang` or `locale`.
-pub(super) fn admit(
-    ctx: &Ctx,
+pub(super) async fn admit(
+    ctx: &Arc<Ctx>,
     route: &Route,
     request: &Request,
     trail: &mut RequestTrail,
@@ -33,12 +34,13 @@ pub(super) fn admit(
     if route.access.requires_key() && matches!(presented, Presented::Session(_)) {
         return Err(Refusal::KeyRequired.into());
     }
-    let credential = look_up(ctx, presented)?;
+    let credential = look_up(ctx, presented).await?;
     let session_principal;
     let who = match &credential {
         Credential::ApiKey(key) => &key.principal,
         Credential::Session(_) => {
-            session_principal = ctx.store.read(|tx| verify(tx, &credential))?;
+            let session = credential.clone();
+            session_principal = read_briefly(ctx, move |ctx| ctx.store.read(|tx| verify(tx, &session))).await?;
             &session_principal
         }
     };
@@ -67,7 +69,8 @@ pub(super) fn admit(
         request.language()?;
     }
     if route.requires_second_factor {
-        ctx.store.read(|tx| require_second_factor(ctx, tx, who))?;
+        let who = who.clone();
+        read_briefly(ctx, move |ctx| ctx.store.read(|tx| require_second_factor(ctx, tx, &who))).await?;
     }
     Ok(Some(credential))
 }

@@ -114,7 +114,7 @@ impl FastPath {
     async fn wait_for_usage_row(&mut self, ctx: &Arc<Ctx>) -> Result<(), Error> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(row) = self.usage_row.outcome(ctx, &self.key).await? else { return Ok(()) };
-            let Credential::ApiKey(key) = look_up(ctx, Presented::ApiKey(*self.key.digest()))? else { break };
+            let Credential::ApiKey(key) = look_up(ctx, Presented::ApiKey(*self.key.digest())).await? else { break };
             self.access.check(&key.principal)?;
             self.usage_row = queue_usage_row(ctx, Arc::clone(&key), *row);
             self.key = key;

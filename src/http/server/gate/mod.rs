@@ -54,6 +54,7 @@ use super::authentication::Credential;
 use super::body;
 use super::cached_response::CachedResponse;
 use super::ctx::Ctx;
+use super::database_read::read_briefly;
 use super::form::{Form, Upload};
 use super::form_rules::{Precheck, Prechecked};
 use super::language::Language;
@@ -204,7 +205,7 @@ async fn handle(
     body: &mut Incoming,
     trail: &mut RequestTrail,
 ) -> Result<Reply, Error> {
-    let credential = match admission::admit(ctx, route, request, trail) {
+    let credential = match admission::admit(ctx, route, request, trail).await {
         Err(error) if is_unread_staff_form(route, request, &error) => {
             // The form is read, so that it can be sent again after a sign-in.
             if let Some(rules) = &route.form {
@@ -216,8 +217,11 @@ async fn handle(
         admitted => admitted?,
     };
     if let Some(rules) = route.form.as_ref().filter(|_| !request.has_body()) {
-        let check = |precheck: Precheck| ctx.store.read(|tx| precheck(ctx, tx, request));
-        let refused = match rules.precheck.map(check).transpose()? {
+        let checked = match rules.precheck {
+            Some(precheck) => Some(check_before_body(ctx, precheck, request).await?),
+            None => None,
+        };
+        let refused = match checked {
             Some(Prechecked::Answered(reply)) => return Ok(*reply),
             Some(Prechecked::Refused(trouble, file_use)) => Some((trouble, file_use)),
             Some(Prechecked::Proceed) | None => None,
@@ -231,7 +235,7 @@ async fn handle(
     }
     let mut outcome = run_handler(ctx, route, credential, request, trail).await;
     if let Err(Error::Full(_) | Error::Unavailable(_)) = &outcome {
-        outcome = form_redisplay::show(ctx, route, request, trail, outcome);
+        outcome = form_redisplay::show(ctx, route, request, trail, outcome).await;
     }
     let outcome = outcome.map(|reply| reply.with_unknown_member_warnings(request.unknown_members()));
     if let Some(Upload::Staged(staged)) = request.form().and_then(Form::upload)
@@ -240,6 +244,11 @@ async fn handle(
         attachment_writer::remove(Arc::clone(ctx), staged.id.clone()).await;
     }
     outcome
+}
+
+async fn check_before_body(ctx: &Arc<Ctx>, precheck: Precheck, request: &Arc<Request>) -> Result<Prechecked, Error> {
+    let request = Arc::clone(request);
+    read_briefly(ctx, move |ctx| ctx.store.read(|tx| precheck(ctx, tx, &request))).await
 }
 
 /// Returns whether a request to the staff console was refused for lack of a valid session before its form was read.

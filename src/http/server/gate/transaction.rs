@@ -9,6 +9,7 @@ use super::request_trail::RequestTrail;
 use crate::domain::refusal::Refusal;
 use crate::http::server::authentication::{Credential, verify};
 use crate::http::server::ctx::Ctx;
+use crate::http::server::database_read;
 use crate::http::server::permits::NoPermit;
 use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
@@ -20,13 +21,17 @@ use crate::store::{self, Error, Grade, Tx};
 /// a second.
 const HASHING_RETRY_AFTER_S: u64 = 1;
 
-/// Runs the handler's first half. If the first half hashes a password, it runs on a blocking thread. At most two
-/// passwords are hashed at a time.
+/// Runs the handler's first half. If the first half hashes a password or might wait for a database server, it runs on a
+/// blocking thread. At most two passwords are hashed at a time.
 ///
 /// # Errors
 /// The errors of the first half. For a first half that hashes a password: `rate_limited` if the client's network has
 /// too many such requests, and [`Error::Unavailable`] if no permit of [`Ctx::hashing_queue`] is free.
 pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>) -> Result<NextStep, Error> {
+    if !route.hashes_password && ctx.store.is_on_server() {
+        let (decode, request) = (Arc::clone(&route.decode), Arc::clone(request));
+        return database_read::read(ctx, move |ctx| decode(ctx, &request)).await;
+    }
     if !route.hashes_password {
         let decoded = catch_unwind(AssertUnwindSafe(|| (route.decode)(ctx, request)));
         return decoded.unwrap_or_else(|_| Err(Error::Defect("the handler's first half panicked".to_owned())));
@@ -69,15 +74,14 @@ async fn read(ctx: &Arc<Ctx>, route: &Route, credential: Option<Credential>, mut
         Some(Credential::Session(digest)) if route.uses_session => Some(*digest),
         _ => None,
     };
-    let ours = Arc::clone(ctx);
-    let run = tokio::task::spawn_blocking(move || {
-        ours.store.read(|tx| {
+    let read = move |ctx: &Arc<Ctx>| {
+        ctx.store.read(|tx| {
             let who = credential.as_ref().map(|credential| verify(tx, credential)).transpose()?;
             let touch_is_due = session.map_or(Ok(false), |digest| store::session::touch_is_due(tx, &digest))?;
-            Ok((act(&ours, tx, who)?, touch_is_due))
+            Ok((act(ctx, tx, who)?, touch_is_due))
         })
-    });
-    let (reply, touch_is_due) = run.await.map_err(|error| Error::Defect(error.to_string()))??;
+    };
+    let (reply, touch_is_due) = database_read::read(ctx, read).await?;
     if let Some(digest) = session.filter(|_| touch_is_due) {
         let touch = move |tx: &Tx<'_>| store::session::touch(tx, &digest);
         match run_job(|done| ctx.store.write(Grade::Logged, touch, done)).await {
