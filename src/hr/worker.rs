@@ -173,6 +173,9 @@ impl Deliveries {
     }
 
     async fn bring_forward(&self) -> Result<(), Error> {
+        if !self.store.leads()? {
+            return Ok(());
+        }
         let postponed = self.store.read(|tx| outbox::postponed(tx, &self.settings.schedule))?;
         for chunk in postponed.chunks(outbox::TAKEN_IN_MAX) {
             let chunk = chunk.to_vec();
@@ -257,21 +260,12 @@ impl Deliveries {
     fn next_dispatches(&self, running: &RunningAttempts) -> Result<Vec<Dispatch>, Error> {
         let busy: HashSet<&OrganizationId> = running.values().map(|(busy, _)| busy).collect();
         let suspects = running.values().filter(|(_, is_suspect)| *is_suspect).count();
-        if let Ok(false) = self.store.leads() {
-            return Ok(Vec::new());
-        }
-        let chosen = self.store.read(|tx| {
-            let mut due = outbox::due(tx)?;
-            due.retain(|organization| !busy.contains(&organization.organization_id));
-            let chosen = hr_dispatch::next_organizations(due, running.len(), suspects);
-            let dispatches = chosen.into_iter().map(|organization| Dispatch {
-                // A failure to read one organization must not stop the others, so the dispatch contains the result.
-                delivery: first_due(tx, &organization.organization_id),
-                organization_id: organization.organization_id,
-                is_suspect: organization.is_suspect,
-            });
-            Ok(dispatches.collect())
-        });
+        // Without an answer about the lease, another server may be delivering.
+        let chosen = match self.store.leads() {
+            Ok(true) => self.store.read(|tx| read_dispatches(tx, &busy, running.len(), suspects)),
+            Ok(false) => return Ok(Vec::new()),
+            Err(error) => Err(error),
+        };
         self.store.health().report(store::HR_DELIVERY, &chosen);
         chosen.inspect_err(|error| self.log(&format!("due HR deliveries cannot be read: {error}")))
     }
@@ -354,6 +348,26 @@ impl Deliveries {
     fn log(&self, message: &str) {
         self.telemetry.note(self.world.now(), None, message);
     }
+}
+
+/// Reads the next dispatches for organizations that are not busy, while `running` attempts run, `suspects` of them for
+/// suspect organizations.
+fn read_dispatches(
+    tx: &store::Tx<'_>,
+    busy: &HashSet<&OrganizationId>,
+    running: usize,
+    suspects: usize,
+) -> Result<Vec<Dispatch>, Error> {
+    let mut due = outbox::due(tx)?;
+    due.retain(|organization| !busy.contains(&organization.organization_id));
+    let chosen = hr_dispatch::next_organizations(due, running, suspects);
+    let dispatches = chosen.into_iter().map(|organization| Dispatch {
+        // A failure to read one organization must not stop the others, so the dispatch contains the result.
+        delivery: first_due(tx, &organization.organization_id),
+        organization_id: organization.organization_id,
+        is_suspect: organization.is_suspect,
+    });
+    Ok(dispatches.collect())
 }
 
 fn first_due(tx: &store::Tx<'_>, organization: &OrganizationId) -> Result<Option<(Delivery, Integration)>, Error> {
