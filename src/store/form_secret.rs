@@ -14,8 +14,11 @@ pub(super) fn load_or_create(connection: &Connection, world: &dyn World) -> Resu
     }
     let mut secret = [0; 32];
     world.fill(&mut secret);
+    // Another server may create the secret at the same time. All servers use the first one.
     let insert = "INSERT INTO form_secrets (id, secret)
-                  VALUES (1, $1)";
+                  VALUES (1, $1)
+                  ON CONFLICT (id) DO NOTHING";
     tx::act(connection, world.now(), |tx| tx.run(insert, [&secret]))?;
-    Ok(secret)
+    let stored = tx::snapshot(connection, world.now(), |tx| tx.value(sql, []))?;
+    stored.ok_or_else(|| Error::Defect("the secret that signs forms was not stored".to_owned()))
 }
