@@ -108,7 +108,8 @@ const OF_FILE: [BackgroundJob; 4] = [IDLE_CACHE, RESERVE, CHECKPOINT, BACKUP];
 
 /// The jobs that need to run on only one of several servers. The other jobs concern state in the memory of each server.
 #[cfg(feature = "postgres")]
-const OF_ONE_SERVER: [BackgroundJob; 5] = [USAGE_PRUNING, IMPORTS, RETENTION, ASKED_ERASURES, ROLE_CLOSING];
+const OF_ONE_SERVER: [BackgroundJob; 6] =
+    [USAGE_INDEX, USAGE_PRUNING, IMPORTS, RETENTION, ASKED_ERASURES, ROLE_CLOSING];
 
 /// Starts the jobs of the table.
 pub(super) fn start(parts: &Parts) -> Result<Scheduler, Error> {

@@ -41,6 +41,7 @@ mod supported {
     use crate::store::refused_credential::RefusalLog;
     use crate::store::server_schema::{prepare_target, refused, target};
     use crate::store::service::Store;
+    use crate::store::usage::indexing::UnindexedRows;
     use crate::store::{background_job, form_secret};
     use crate::world::World;
 
@@ -49,7 +50,8 @@ mod supported {
         let target = Arc::new(target(url)?);
         prepare_target(&target, postgres::Missing::Create)?;
         let connection = postgres::open_to_write(&target).map_err(refused)?;
-        let cached = Arc::new(CachedState::default());
+        let unindexed = Arc::new(UnindexedRows::of_several_servers());
+        let cached = Arc::new(CachedState { unindexed, ..CachedState::default() });
         let erasures = Arc::new(Erasures::without_list());
         let clock = Arc::new(Clock::open(&connection, Arc::clone(world))?);
         let writer = Arc::new(Writer::default());

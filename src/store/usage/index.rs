@@ -140,11 +140,12 @@ pub(super) fn add_entries(tx: &Tx<'_>, entries: &[(i64, i64)]) -> Result<(), Err
     tx.run_each(sql, entries.iter(), |entry| Ok(*entry))
 }
 
-/// Saves the newest rows from a [`MissingIndex`].
+/// Saves the newest rows from a [`MissingIndex`], except those of keys for which another server has saved newer rows.
 pub(super) fn set_newest(tx: &Tx<'_>, newest: &[(i64, i64, i64)]) -> Result<(), Error> {
     let sql = "INSERT INTO api_key_usage_newest (key_number, at, number)
                VALUES ($1, $2, $3)
                ON CONFLICT (key_number) DO UPDATE
-               SET at = excluded.at, number = excluded.number";
+               SET at = excluded.at, number = excluded.number
+               WHERE api_key_usage_newest.number < excluded.number";
     tx.run_each(sql, newest.iter(), |newest| Ok(*newest))
 }

@@ -36,17 +36,26 @@ const SLICE_ROWS: usize = 512;
 
 /// The number of usage rows and jobs since the last run. Jobs are counted, because a job may have appended a usage row.
 /// The number starts at one, because rows that were written before the service started may still be unindexed.
-pub(crate) struct UnindexedRows(AtomicU64);
+pub(crate) struct UnindexedRows {
+    count: AtomicU64,
+    /// Whether other servers append rows too, which this number does not contain.
+    are_others_writing: bool,
+}
 
 impl Default for UnindexedRows {
     fn default() -> Self {
-        Self(AtomicU64::new(1))
+        Self { count: AtomicU64::new(1), are_others_writing: false }
     }
 }
 
 impl UnindexedRows {
+    #[cfg(feature = "postgres")]
+    pub(in crate::store) fn of_several_servers() -> Self {
+        Self { are_others_writing: true, ..Self::default() }
+    }
+
     pub(in crate::store) fn add(&self, rows: usize) {
-        self.0.fetch_add(rows as u64, Ordering::Relaxed);
+        self.count.fetch_add(rows as u64, Ordering::Relaxed);
     }
 }
 
@@ -62,16 +71,17 @@ pub(in crate::store) fn job_step(
     let mut has_failed = false;
     let mut redated = None;
     Box::new(move || {
-        let rows = unindexed.0.load(Ordering::Relaxed);
+        let rows = unindexed.count.load(Ordering::Relaxed);
         let wait = if has_failed { RETRY_AFTER } else { WAIT_MAX };
         let is_full = rows >= ROWS_MIN && !has_failed;
-        let is_due = is_full || (rows > 0 && ran_at.elapsed() >= wait);
+        let may_have_rows = rows > 0 || unindexed.are_others_writing;
+        let is_due = is_full || (may_have_rows && ran_at.elapsed() >= wait);
         let indexed = (is_due && redated.is_none()).then(|| {
-            unindexed.0.fetch_sub(rows, Ordering::Relaxed);
+            unindexed.count.fetch_sub(rows, Ordering::Relaxed);
             let indexed = add_missing(&reader, &writer);
             has_failed = indexed.is_err();
             if has_failed {
-                unindexed.0.fetch_add(rows, Ordering::Relaxed);
+                unindexed.count.fetch_add(rows, Ordering::Relaxed);
             }
             ran_at = Instant::now();
             indexed

@@ -221,3 +221,20 @@ fn row_numbers_continue_after_a_restart_with_and_without_an_index() {
         assert_eq!(pages(&reopened, 1).len(), 6);
     }
 }
+
+#[test]
+fn a_delayed_index_run_does_not_replace_the_newest_row_of_a_key_by_an_older_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().join("a.db");
+    let store = store(&path);
+    let reader = open_job_reader(&path).unwrap();
+    append(&store, 2);
+    let delayed = reader.snapshot(Timestamp::from_micros(0), index::missing_index).unwrap();
+    append(&store, 3);
+    add_missing(&reader, &store.parts.writer).unwrap();
+    let expected = statistics(&store);
+    store.parts.writer.run(move |tx| index::set_newest(tx, &delayed.newest)).unwrap();
+    store.parts.writer.run(move |tx| index::set_indexed_to(tx, delayed.to)).unwrap();
+    assert_eq!(statistics(&store), expected);
+    assert_eq!(expected[0].1, 5);
+}
