@@ -207,7 +207,9 @@ fn imports(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
 
 fn sweeping(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
     let (world, erasures) = (Arc::clone(&parts.world), Arc::clone(&parts.erasures));
-    sweep::job_step(reader.clone(), world, erasures, Arc::clone(&parts.writer))
+    let is_file = parts.file().is_some();
+    let uploaders = if is_file { sweep::Uploaders::ThisProcess } else { sweep::Uploaders::SeveralServers };
+    sweep::job_step(reader.clone(), uploaders, world, erasures, Arc::clone(&parts.writer))
 }
 
 fn retention_step(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {

@@ -1,6 +1,6 @@
 //! The sweep: a background job that deletes attachments that belong to neither a signup nor an application. It deletes
-//! staged attachments after an hour, detached attachments at the next scan, and, after a start, unfinished uploads of a
-//! previous process. It deletes one slice at a time, so that other writes and the shutdown do not wait for the whole
+//! staged attachments after an hour, detached attachments at the next scan, and, after a start with a file, unfinished
+//! uploads of a previous process. It deletes one slice at a time, so that other writes and the shutdown do not wait for the whole
 //! sweep.
 
 use std::collections::VecDeque;
@@ -23,14 +23,24 @@ const SCAN_EVERY: Duration = Duration::from_secs(60);
 /// The time after a scan at which the next one is due, if the scan or one of its slices failed.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
+/// The processes that can upload attachments into the database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Uploaders {
+    /// Only this process. Unfinished uploads from before its start are abandoned.
+    ThisProcess,
+    /// Other servers too. Their unfinished uploads expire as other staged attachments do.
+    SeveralServers,
+}
+
 /// Creates the job that deletes attachments, one slice in each step. Performs the first scan.
 pub(in super::super) fn job_step(
     reader: JobReader,
+    uploaders: Uploaders,
     world: Arc<dyn World>,
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
 ) -> Result<Step, Error> {
-    let mut sweeper = Sweeper::new(reader, world, erasures, writer)?;
+    let mut sweeper = Sweeper::new(reader, uploaders, world, erasures, writer)?;
     Ok(Box::new(move || sweeper.step()))
 }
 
@@ -40,6 +50,11 @@ pub(in super::super) fn job_step(
 struct ProcessStart {
     newest_number: i64,
     time: Timestamp,
+}
+
+impl ProcessStart {
+    /// A start before all uploads.
+    const BEFORE_ALL: Self = Self { newest_number: 0, time: Timestamp::from_micros(0) };
 }
 
 /// The state of the job.
@@ -64,12 +79,16 @@ impl Sweeper {
     /// Scans once, so that [`Erasures::are_unfinished`] is correct from the start.
     pub(super) fn new(
         reader: JobReader,
+        uploaders: Uploaders,
         world: Arc<dyn World>,
         erasures: Arc<Erasures>,
         writer: Arc<Writer>,
     ) -> Result<Self, Error> {
         let now = world.now();
-        let start = ProcessStart { newest_number: reader.snapshot(now, newest_number)?, time: now };
+        let start = match uploaders {
+            Uploaders::ThisProcess => ProcessStart { newest_number: reader.snapshot(now, newest_number)?, time: now },
+            Uploaders::SeveralServers => ProcessStart::BEFORE_ALL,
+        };
         let (queue, scanned_at) = (VecDeque::new(), Duration::ZERO);
         let (seen_erasures, has_swept, has_failed) = (0, false, false);
         let mut new =

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::super::{Store, background_job};
-use super::sweep::Sweeper;
+use super::sweep::{Sweeper, Uploaders};
 use super::*;
 use crate::db::scheduler::Scheduler;
 use crate::db::sqlite::connection;
@@ -33,9 +33,14 @@ impl Fixture {
     }
 
     fn sweeper(&self) -> Sweeper {
+        self.sweeper_beside(Uploaders::ThisProcess)
+    }
+
+    fn sweeper_beside(&self, uploaders: Uploaders) -> Sweeper {
         let world = Arc::clone(&self.world) as Arc<dyn World>;
         let (erasures, writer) = (Arc::clone(&self.store.parts.erasures), Arc::clone(&self.store.parts.writer));
-        Sweeper::new(connection::open_job_reader(&self.path).unwrap(), world, erasures, writer).unwrap()
+        let reader = connection::open_job_reader(&self.path).unwrap();
+        Sweeper::new(reader, uploaders, world, erasures, writer).unwrap()
     }
 
     fn act(&self, f: impl FnOnce(&Tx<'_>) -> Result<(), Error>) {
@@ -101,6 +106,20 @@ fn an_upload_that_reuses_a_number_is_swept_only_when_it_is_too_old() {
         append_chunk(tx, &AttachmentId::parse("doc_new").unwrap(), 2, b"more")
     });
     fixture.world.pass(Duration::from_secs(60 * 60));
+    sweeper.step();
+    assert_eq!(fixture.counts(), (0, 0));
+}
+
+#[test]
+fn unfinished_uploads_of_another_server_survive_the_start_of_a_server_until_they_expire() {
+    let fixture = Fixture::new();
+    fixture.begin("doc_other", 1);
+    fixture.world.pass(Duration::from_secs(1));
+    let mut sweeper = fixture.sweeper_beside(Uploaders::SeveralServers);
+    sweeper.step();
+    assert_eq!(fixture.counts(), (1, 1));
+    fixture.world.pass(Duration::from_secs(60 * 60));
+    sweeper.step();
     sweeper.step();
     assert_eq!(fixture.counts(), (0, 0));
 }
