@@ -26,14 +26,18 @@ impl Changes {
 
 /// Reads the number of the last change to keys or users, and the changes to portals after the number `portals_after`.
 pub(crate) fn changes_after(tx: &Tx<'_>, portals_after: i64) -> Result<Changes, Error> {
+    Ok(Changes { portals: changed_portals(tx, portals_after)?, credentials: credentials(tx)? })
+}
+
+/// Reads the portals that have changed after a change number, each with the number of its last change.
+pub(crate) fn changed_portals(tx: &Tx<'_>, number: i64) -> Result<Vec<(OrganizationId, i64)>, Error> {
     let sql = "SELECT organization_id, number
                FROM portal_changes
                WHERE number > $1";
-    let portals = tx.all(sql, [portals_after], |row| {
+    tx.all(sql, [number], |row| {
         let mut columns = Columns::of(row);
         Ok((columns.parse(OrganizationId::parse)?, columns.read()?))
-    })?;
-    Ok(Changes { credentials: credentials(tx)?, portals })
+    })
 }
 
 /// Returns the number of the last change to keys or users.

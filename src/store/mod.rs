@@ -47,6 +47,8 @@ mod parts;
 pub mod passkey;
 pub mod personal_data;
 pub mod portal;
+#[cfg(feature = "postgres")]
+mod portal_comparison;
 pub mod recovery_code;
 mod refused_credential;
 pub mod report;

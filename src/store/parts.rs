@@ -7,6 +7,8 @@ use super::backup::Backups;
 use super::cached_state::CachedState;
 use super::erasure::{Erasures, retention};
 use super::hooks::StoreHooks;
+#[cfg(feature = "postgres")]
+use super::portal_comparison::PortalComparison;
 use super::refused_credential::RefusalLog;
 use crate::db::Error;
 use crate::db::Reserve;
@@ -58,6 +60,7 @@ pub(super) struct ServerPlace {
     pub(super) target: Arc<Target>,
     pub(super) readers: Arc<Readers>,
     pub(super) lease: Arc<SharedLease>,
+    pub(super) portals: PortalComparison,
 }
 
 impl Parts {
@@ -76,6 +79,24 @@ impl Parts {
             Place::File(_) => Ok(true),
             #[cfg(feature = "postgres")]
             Place::Server(server) => server.lease.is_held(),
+        }
+    }
+
+    /// Returns whether other servers can change portals.
+    pub(super) fn shares_portals(&self) -> bool {
+        match &self.place {
+            Place::File(_) => false,
+            #[cfg(feature = "postgres")]
+            Place::Server(_) => true,
+        }
+    }
+
+    /// Compares the change numbers of portals with the database, if other servers can change portals.
+    pub(super) fn compare_portals(&self, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
+        match &self.place {
+            Place::File(_) => done(Ok(())),
+            #[cfg(feature = "postgres")]
+            Place::Server(server) => server.portals.request(Box::new(done)),
         }
     }
 

@@ -27,6 +27,7 @@ mod supported {
 
     use crate::db::clock::Clock;
     use crate::db::health::Health;
+    use crate::db::job_reader::JobReader;
     use crate::db::postgres::engine::Engine;
     use crate::db::postgres::{self, ID_BYTES, Patience, SharedLease};
     use crate::db::readers::Readers;
@@ -38,6 +39,7 @@ mod supported {
     use crate::store::erasure::Erasures;
     use crate::store::hooks::StoreHooks;
     use crate::store::parts::{Parts, Place, ServerPlace};
+    use crate::store::portal_comparison::PortalComparison;
     use crate::store::refused_credential::RefusalLog;
     use crate::store::server_schema::{prepare_target, refused, target};
     use crate::store::service::Store;
@@ -64,8 +66,9 @@ mod supported {
         let readers = postgres::Readers::open(Arc::clone(&target), readers_max as usize).map_err(refused)?;
         let readers = Arc::new(readers);
         let lease = Arc::new(SharedLease::new(Arc::clone(&target)));
+        let portals = PortalComparison::start(JobReader::of_pool(Arc::clone(&readers)), Arc::clone(&cached))?;
         let parts = Parts {
-            place: Place::Server(ServerPlace { target, readers: Arc::clone(&readers), lease }),
+            place: Place::Server(ServerPlace { target, readers: Arc::clone(&readers), lease, portals }),
             world: Arc::clone(world),
             refusals: RefusalLog::new(Arc::clone(&writer), Arc::clone(world)),
             writer,

@@ -242,9 +242,21 @@ impl Store {
     }
 
     /// Returns the change numbers of portals. They reflect durable changes by this process at once, and other changes
-    /// after about 100 ms.
+    /// after about 100 ms or after [`Store::compare_portals`].
     pub fn portals(&self) -> &PortalChanges {
         &self.parts.cached.portals
+    }
+
+    /// Returns whether other servers can change portals. A cached response is then used only after
+    /// [`Store::compare_portals`].
+    pub fn shares_portals(&self) -> bool {
+        self.parts.shares_portals()
+    }
+
+    /// Compares the change numbers of portals with the database. `done` receives the outcome. If it is not an error,
+    /// [`Store::portals`] reflects each change that any server committed before this call.
+    pub fn compare_portals(&self, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
+        self.parts.compare_portals(done);
     }
 
     /// Returns the schedule and the state of the service's own backups.

@@ -16,7 +16,7 @@ mod error;
 mod lease;
 #[cfg_attr(
     not(test),
-    expect(dead_code, reason = "cached state is compared every 100 ms; hints would make it follow sooner")
+    expect(dead_code, reason = "the change numbers are compared before each use of a cached response")
 )]
 mod listener;
 mod lock;

@@ -9,13 +9,15 @@
 //! Many requests use one of two fast paths. [`cached`] returns a cached response. [`fast_path`] answers requests that
 //! need only the caller (`me`), using the cached key. The usage row of such a request is handled together with the rows
 //! of the other requests in the tick. The transaction for these rows checks that the cached key is current. If the key
-//! is stale, it is looked up again. Neither fast path moves a request to another thread.
+//! is stale, it is looked up again. Neither fast path moves a request to another thread. If other servers can change
+//! portals, a comparison with the database precedes the use of a cached response.
 //!
 //! A feed that is not cached is rendered under a permit ([`render_permit`]). After waiting for the
 //! permit, a request looks in the response cache again.
 
 mod admission;
 mod attachment_writer;
+mod cached;
 mod completion;
 mod credential_expiry;
 mod download;
@@ -36,11 +38,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http_body_util::Full;
+use hyper::Response;
 use hyper::body::{Body, Bytes, Incoming};
 use hyper::header;
 use hyper::http::request::Parts;
-use hyper::{Method, Response};
 
+pub(super) use self::cached::cached;
 use self::completion::complete;
 pub(super) use self::completion::{panic_response, refuse_unread};
 use self::download::Download;
@@ -81,8 +84,14 @@ pub(super) async fn answer(
     let ctx = &service.ctx;
     let expects_continue = request.headers().contains_key(header::EXPECT);
     let found = service.table.find(request.method(), request.uri().path());
+    if let Some(response) = cached::after_comparison(ctx, &request, started).await {
+        return response;
+    }
     let permit = render_permit::take(ctx, request.method(), &found).await;
-    let cached = permit.as_ref().and_then(|_| cached_at(ctx, &request, started));
+    let cached = match &permit {
+        Some(_) => cached::look_up(ctx, &request, started).await,
+        None => None,
+    };
     let (parts, mut body) = request.into_parts();
     let (response, has_begun_reading_form) = match cached {
         Some(cached) => (cached, false),
@@ -299,21 +308,4 @@ async fn run_handler(
         NextStep::Read(act) => transaction::transact(ctx, route, Work::Read, credential, None, act, trail).await,
         NextStep::Reply(reply) => Ok(reply),
     }
-}
-
-/// Returns the cached response to this request, if there is one. Needs neither a task nor the file.
-pub(super) fn cached(ctx: &Ctx, request: &hyper::Request<Incoming>) -> Option<Response<ResponseBody>> {
-    let started = Instant::now();
-    let is_read = matches!(*request.method(), Method::GET | Method::HEAD) && request.body().is_end_stream();
-    is_read.then(|| cached_at(ctx, request, started)).flatten()
-}
-
-/// Returns the cached response to a request that began at `started`, if there is one.
-fn cached_at(ctx: &Ctx, request: &hyper::Request<Incoming>, started: Instant) -> Option<Response<ResponseBody>> {
-    let cached = ctx.responses.get(request.uri(), request.headers(), ctx.store.portals())?;
-    request::check_head(request.uri(), request.headers(), request.version()).ok()?;
-    let response = cached.response(request.headers());
-    let trail = RequestTrail { route: Some(cached.route()), ..RequestTrail::new(ctx, request.method()) };
-    log(ctx, &trail, started, &response);
-    Some(reply::with_request_id(response, trail.request_id).map(ResponseBody::InMemory))
 }

@@ -1,0 +1,80 @@
+//! Requests that a cached response answers. If other servers can change portals, the server first compares the change
+//! numbers of portals with the database. Therefore a cached response never lacks a change that any server confirmed
+//! before the request came. If the comparison fails, the request is handled as if there were no cached response.
+
+use std::time::{Duration, Instant};
+
+use hyper::body::{Body, Incoming};
+use hyper::{Method, Request, Response};
+use tokio::sync::oneshot;
+
+use super::ResponseBody;
+use super::request_trail::{RequestTrail, log};
+use crate::http::server::ctx::Ctx;
+use crate::http::server::reply;
+use crate::http::server::request;
+
+/// The maximum time for which a request waits for a comparison: far longer than a read of a server that works, and short
+/// enough that the client still waits for the rendered response.
+const COMPARISON_MAX: Duration = Duration::from_secs(2);
+
+/// Returns the cached response to this request, if there is one and it needs no comparison. Needs neither a task nor the
+/// database.
+pub(in crate::http::server) fn cached(ctx: &Ctx, request: &Request<Incoming>) -> Option<Response<ResponseBody>> {
+    let started = Instant::now();
+    let is_usable = is_read(request) && !needs_comparison(ctx, request);
+    is_usable.then(|| cached_at(ctx, request, started)).flatten()
+}
+
+/// Returns the cached response to a request for which [`cached`] found none because it needs a comparison.
+pub(super) async fn after_comparison(
+    ctx: &Ctx,
+    request: &Request<Incoming>,
+    started: Instant,
+) -> Option<Response<ResponseBody>> {
+    if !is_read(request) || !needs_comparison(ctx, request) {
+        return None;
+    }
+    look_up(ctx, request, started).await
+}
+
+/// Returns the cached response to a request that began at `started`, if there is one, after the comparison if it needs
+/// one.
+pub(super) async fn look_up(
+    ctx: &Ctx,
+    request: &Request<Incoming>,
+    started: Instant,
+) -> Option<Response<ResponseBody>> {
+    if needs_comparison(ctx, request) && !compare(ctx).await {
+        return None;
+    }
+    cached_at(ctx, request, started)
+}
+
+fn cached_at(ctx: &Ctx, request: &Request<Incoming>, started: Instant) -> Option<Response<ResponseBody>> {
+    let cached = ctx.responses.get(request.uri(), request.headers(), ctx.store.portals())?;
+    request::check_head(request.uri(), request.headers(), request.version()).ok()?;
+    let response = cached.response(request.headers());
+    let trail = RequestTrail { route: Some(cached.route()), ..RequestTrail::new(ctx, request.method()) };
+    log(ctx, &trail, started, &response);
+    Some(reply::with_request_id(response, trail.request_id).map(ResponseBody::InMemory))
+}
+
+fn is_read(request: &Request<Incoming>) -> bool {
+    matches!(*request.method(), Method::GET | Method::HEAD) && request.body().is_end_stream()
+}
+
+/// Returns whether there is a cached response that another server can have made outdated.
+fn needs_comparison(ctx: &Ctx, request: &Request<Incoming>) -> bool {
+    let cached = || ctx.responses.get(request.uri(), request.headers(), ctx.store.portals());
+    ctx.store.shares_portals() && cached().is_some_and(|cached| cached.organization().is_some())
+}
+
+/// Waits for a comparison that begins after this call. Returns whether it succeeded.
+async fn compare(ctx: &Ctx) -> bool {
+    let (sender, compared) = oneshot::channel();
+    ctx.store.compare_portals(move |outcome| {
+        let _ = sender.send(outcome.is_ok());
+    });
+    matches!(tokio::time::timeout(COMPARISON_MAX, compared).await, Ok(Ok(true)))
+}
