@@ -1,0 +1,139 @@
+//! Two servers on one database, with an organization.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::SocketAddr;
+use std::process::{Child, Command, Stdio};
+
+use serde_json::{Value, json};
+
+use crate::client::Client;
+use crate::postgres_server::{TestServer, USER};
+
+/// Two servers and their database.
+pub(crate) struct Service {
+    // The servers must end before the database server.
+    pub(crate) servers: [Server; 2],
+    pub(crate) admin_secret: String,
+    pub(crate) database: String,
+    pub(crate) postgres: TestServer,
+    url: String,
+}
+
+/// A process of the service.
+pub(crate) struct Server {
+    process: Child,
+    address: SocketAddr,
+}
+
+impl Service {
+    /// Starts a database server and two servers, the second after the first has the lease of background work. Returns
+    /// `None` if PostgreSQL is not installed.
+    pub(crate) fn start() -> Option<Self> {
+        let postgres = TestServer::start(&[])?;
+        let database = postgres.database();
+        let url = postgres.url(USER, &database, "sslmode=disable");
+        let admin_secret = run(&["bootstrap-admin", "--db", &url, "--email", "root@example.org"], "");
+        let first = Server::start(&url);
+        let sql = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = 1718900103 AND granted";
+        wait_until(|| postgres.psql(&database, sql) == "1");
+        let servers = [first, Server::start(&url)];
+        Some(Self { servers, admin_secret: admin_secret.trim().to_owned(), database, postgres, url })
+    }
+
+    /// Returns a client of one of the servers, without a credential.
+    pub(crate) fn anonymous(&self, server: usize) -> Client {
+        Client::new(self.servers[server].address)
+    }
+
+    /// Returns a client of one of the servers, with the key of the platform admin.
+    pub(crate) fn admin(&self, server: usize) -> Client {
+        self.anonymous(server).with_key(&self.admin_secret)
+    }
+
+    /// Runs a command of the service on the database. Returns its output.
+    pub(crate) fn run(&self, arguments: &[&str], input: &str) -> String {
+        run(&[arguments, &["--db", &self.url]].concat(), input)
+    }
+
+    /// Creates an organization with a portal and an open role. Returns the ids of both.
+    pub(crate) fn organization(&self, slug: &str) -> (String, String) {
+        let mut admin = self.admin(0);
+        let body = json!({ "slug": slug, "name": "Name 0", "portal": { "enabled": true } });
+        let organization = id(&admin.call("POST", "/api/admin/organizations", &body).data());
+        let path = format!("/api/v1/organizations/{organization}/roles");
+        let body = json!({ "name": "Welder", "public": true, "steps": [{ "name": "Call" }] });
+        let role = id(&admin.call("POST", &path, &body).data());
+        admin.send("POST", &format!("/api/v1/roles/{role}/open"), None).succeeded();
+        (organization, role)
+    }
+
+    /// Creates a user who owns the organization. Returns the id of the user.
+    pub(crate) fn owner(&self, organization: &str, email: &str) -> String {
+        let mut admin = self.admin(0);
+        let user = id(&admin.call("POST", "/api/admin/users", &json!({ "email": email, "name": "U" })).data());
+        let path = format!("/api/admin/organizations/{organization}/memberships/{user}");
+        admin.call("PUT", &path, &json!({ "orgRole": "owner" })).succeeded();
+        user
+    }
+}
+
+impl Server {
+    fn start(url: &str) -> Self {
+        Self::spawn(url).await_start()
+    }
+
+    /// Starts a process. Await its start before using it.
+    pub(crate) fn spawn(url: &str) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_appliance"));
+        command.args(["serve", "--db", url, "--listen", "127.0.0.1:0", "--rate-limit", "0"]);
+        let process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        Self { process, address: SocketAddr::from(([127, 0, 0, 1], 0)) }
+    }
+
+    /// Waits until the server listens.
+    pub(crate) fn await_start(mut self) -> Self {
+        let mut line = String::new();
+        BufReader::new(self.process.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let address = line.trim().strip_prefix("listening on http://").unwrap_or_else(|| panic!("{line:?}"));
+        self.address = address.parse().unwrap();
+        self
+    }
+
+    /// Kills the process, as `kill -9` does.
+    pub(crate) fn kill(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Returns the id of a record.
+pub(crate) fn id(data: &Value) -> String {
+    data["id"].as_str().unwrap_or_else(|| panic!("no id: {data}")).to_owned()
+}
+
+/// Polls a condition for as long as a takeover on a busy machine can take.
+pub(crate) fn wait_until(mut is_met: impl FnMut() -> bool) {
+    let began = std::time::Instant::now();
+    while !is_met() {
+        assert!(began.elapsed() < std::time::Duration::from_secs(60), "the condition is not met");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+fn run(arguments: &[&str], input: &str) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_appliance"));
+    command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut running = command.spawn().unwrap();
+    // A command that reads no input may have ended already.
+    let _ = running.stdin.take().unwrap().write_all(input.as_bytes());
+    let output = running.wait_with_output().unwrap();
+    assert!(output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
