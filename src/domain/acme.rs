@@ -48,7 +48,7 @@ const RENEWAL: (u32, u32) = (2, 3);
 /// is ahead. The minimum does not apply if an operator asks for an attempt.
 const ORDER_PART: u32 = 3;
 
-/// The maximum lengths of a DNS name and of its labels (RFC 1035 §2.3.4).
+/// The maximum lengths of a DNS name in text form, without a final dot, and of its labels (RFC 1035 §2.3.4).
 const NAME_BYTES_MAX: usize = 253;
 const LABEL_BYTES_MAX: usize = 63;
 
@@ -119,7 +119,8 @@ impl Attempts {
         *self = Self { ordered_at: Some(now), ..Self::default() };
     }
 
-    /// Moves back the times that are too far ahead of `now` because the clock was set back. Waits then begin again.
+    /// Limits the times after the clock was set back: the times of past attempts to `now`, and the authority's wait to
+    /// [`RETRY_AFTER_MAX`] from `now`. Waits then begin again.
     pub fn correct(&mut self, now: Timestamp) {
         for time in [&mut self.failed_at, &mut self.ordered_at] {
             *time = time.map(|time| time.min(now));

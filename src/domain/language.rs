@@ -33,7 +33,7 @@ fn best_match(known: &[&str], list: &str) -> Option<usize> {
             best = Some((*weight, index));
         }
     }
-    // Every known language that an entry names now has the weight 0.
+    // Without a best match, every known language that an entry names has the weight 0, so another one is chosen.
     best.map(|(_, index)| index).or(other)
 }
 

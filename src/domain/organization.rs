@@ -21,7 +21,8 @@ pub const DECISION_VISIBLE_AFTER_HOURS_DEFAULT: i64 = 72;
 /// The maximum length of a privacy notice, in characters: about eight printed pages.
 pub const PRIVACY_NOTICE_CHARACTERS_MAX: usize = 20_000;
 
-/// The maximum length of `domain`, in characters: the maximum length of a host name (RFC 1035 §2.3.4).
+/// The maximum length of `domain`, in characters. RFC 1035 §2.3.4 limits a name to 255 octets in its wire form, so
+/// every host name fits.
 pub const DOMAIN_CHARACTERS_MAX: usize = 255;
 
 /// The maximum length of `logo`, in characters. URLs of HR systems have the same maximum length.

@@ -1,5 +1,5 @@
 //! Second factors: who must have one, when one can be removed, and how recently a user must have confirmed their
-//! identity with one.
+//! identity.
 //!
 //! A second factor is an authenticator app ([`super::totp`]) or a passkey. A recovery code replaces a lost factor once,
 //! but is not a factor. A user without a factor has no recovery codes.

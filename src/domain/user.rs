@@ -149,7 +149,7 @@ pub struct UserProfile {
     pub name: String,
     /// The user's role in the whole service.
     pub platform_role: PlatformRole,
-    /// Whether the user is enabled. A disabled user can use neither keys nor sessions nor the password.
+    /// Whether the user is enabled. A disabled user cannot sign in, and their keys and sessions are refused.
     pub enabled: bool,
 }
 

@@ -272,8 +272,8 @@ fn status_before_rejection(status: ApplicationStatus) -> ApplicationStatus {
 
 /// Removes recent decisions from the state before the first act. Returns the visible state, and whether any decision is
 /// hidden. The decisions in that state have no act in the history, for example because they were imported, so their
-/// times are known only from the steps. The candidate is assumed to have been at the step of a hidden decision before
-/// that decision, unless another step is in progress.
+/// times are known only from the steps. The rule assumes that the candidate was at the step of a hidden decision
+/// before that decision, unless another step is in progress.
 fn hide_imported_decisions(imported: &ApplicationState, delay: &Delay) -> (ApplicationState, bool) {
     let mut visible = imported.clone();
     let mut is_hiding = false;

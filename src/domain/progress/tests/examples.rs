@@ -84,7 +84,7 @@ fn a_move_to_any_step_is_visible_after_the_undo_period() {
 }
 
 #[test]
-fn a_move_that_a_move_back_takes_back_within_the_undo_period_is_never_visible() {
+fn a_move_reversed_by_a_move_back_within_the_undo_period_is_never_visible() {
     let mut case = Case::new(&STEPS);
     let before = case.real();
     for (act, step, minutes) in [(ActKind::Validated, 1, 0), (ActKind::Moved, 3, 4), (ActKind::Moved, 1, 9)] {
