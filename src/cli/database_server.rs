@@ -1,5 +1,5 @@
-//! Commands whose `--db` is the URL of a PostgreSQL server. Some commands work only on a SQLite file, and are refused
-//! with the way to do the same on a server. A build without PostgreSQL refuses every URL.
+//! Commands whose `--db` is the URL of a PostgreSQL server. Some commands work only on a SQLite file. Their refusal
+//! names the way to do the same on a server. A build without PostgreSQL refuses every URL.
 
 use std::path::{Path, PathBuf};
 

@@ -1,4 +1,4 @@
-//! Reasons why `serve` would not start with its options, no matter how each option is set.
+//! Reasons why `serve` would not start with its options, regardless of where each option is set.
 
 use super::failure::{EXIT_CONFIG, EXIT_USAGE, Failure};
 use super::settings_file::{Origin, Resolved};

@@ -24,9 +24,9 @@ const TRANSFERS_OF_COPY: u64 = 7;
 /// passwords, earlier roles, disabled users, removed members and second factors. These facts come from the old file. If
 /// the old file is missing, cannot be read or is damaged, or if neither the file nor the backup is a later state of the
 /// other, all sessions and sign-in links end. The command adds the list COPY.erased to the erasure list FILE.erased.
-/// The next start of the service erases the candidates on FILE.erased again, except those whom retention had erased,
-/// about whom retention decides again, and those who were changed or placed under a legal hold after they were put on
-/// the list.
+/// The next start of the service erases the candidates on FILE.erased again, with two exceptions. Retention decides
+/// again about the candidates whom it had erased. A candidate who was changed or placed under a legal hold after they
+/// were put on the list is not erased.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

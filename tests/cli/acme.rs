@@ -354,7 +354,7 @@ fn an_expired_certificate_is_served_until_there_is_another_one() {
 }
 
 #[test]
-fn nothing_is_ordered_that_could_not_be_stored() {
+fn a_certificate_that_could_not_be_stored_is_not_ordered() {
     let fixture = Fixture::new();
     make_folder(&fixture.dir);
     // A folder of this name stands for a full disk: the space for the certificate cannot be reserved.

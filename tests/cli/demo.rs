@@ -99,7 +99,7 @@ fn the_portal_url_begins_with_the_base_url() {
 }
 
 #[test]
-fn a_demo_with_a_disabled_portal_is_still_recognised() {
+fn a_demo_with_a_disabled_portal_is_still_recognized() {
     let dir = WorkDir::new();
     dir.serve(&["--demo"]).stop("TERM").succeeded();
     dir.change("demo.db", "UPDATE organizations SET portal_enabled = 0");

@@ -118,7 +118,7 @@ fn digests(dir: &WorkDir) -> Vec<[u8; 32]> {
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Returns the day until which applications are put aside.
+/// Returns the latest day until which an application is put aside.
 fn due_day(dir: &WorkDir) -> String {
     let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     connection.query_row("SELECT max(later_due_on) FROM candidate_roles", [], |row| row.get(0)).unwrap()

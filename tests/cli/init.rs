@@ -227,7 +227,7 @@ fn other_settings_are_replaced_only_with_force_and_a_sample_without_settings_alw
 }
 
 #[test]
-fn files_that_cannot_be_written_leave_nothing_behind() {
+fn a_run_that_cannot_write_its_files_leaves_nothing_behind() {
     let dir = WorkDir::new();
     let with = |settings: &'static str, db: &'static str| {
         dir.run(&[&["init", "--settings", settings, "--db", db], &FLAGS[..]].concat())
