@@ -110,7 +110,8 @@ fn runtime_builder() -> Builder {
     Builder::new_current_thread()
 }
 
-/// Returns the builder of the runtime. A task that waits for a server is not possible in a runtime with one thread.
+/// Returns the builder of the runtime. A task that waits for a server blocks its thread, which a current-thread runtime
+/// does not allow.
 #[cfg(feature = "postgres")]
 fn runtime_builder() -> Builder {
     let mut builder = Builder::new_multi_thread();
