@@ -6,6 +6,7 @@ import signal
 import ssl
 import subprocess
 import tempfile
+import time
 import urllib.request
 
 import network
@@ -22,11 +23,17 @@ ANSWER_S = 2
 # Patroni measures the lag once in each of its loops, so under load it is never 0.
 LAG_BYTES_MAX = 1 << 20
 
-# The deliberate defect: commits are acknowledged before they are on any disk, and any standby can become primary.
+# Each look at the cluster is a request to each node.
+LOOK_S = 0.25
+# So long a kill waits for answers while the standbys receive nothing. The answers arrive only if commits do not wait for
+# a standby.
+DELAYED_S = 1
+DELAYED_ANSWERS = 10
+
+# The deliberate defect: commits do not wait for a standby, and any standby can become primary.
 ASYNCHRONOUS = {
     "synchronous_mode: true": "synchronous_mode: false",
     "synchronous_mode_strict: true": "synchronous_mode_strict: false",
-    'synchronous_commit: "on"': 'synchronous_commit: "off"',
 }
 
 
@@ -35,7 +42,9 @@ class Cluster:
         prefix = network.PREFIX if has_namespaces else "127.0.0."
         self.has_namespaces = has_namespaces
         self.addresses = {name: f"{prefix}1{name[-1]}" for name in NODES}
-        self.directory = tempfile.mkdtemp(prefix="failover.", dir="/tmp")
+        # A killed process loses nothing that the kernel has, so a disk would only make the return of a node slower.
+        place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else "/tmp"
+        self.directory = tempfile.mkdtemp(prefix="failover.", dir=place)
         self.environment = {**os.environ, "TRIAL_NETWORK": prefix, "TRIAL_NAMESPACES": "1" if has_namespaces else ""}
 
     def trial(self, command, *arguments):
@@ -111,28 +120,41 @@ class Cluster:
         return (leader, timeline) if follow and (has_synchronous or not self.is_synchronous) else None
 
     def wait_until_healthy(self):
-        if not eventually(self.is_healthy, PATIENCE_S):
-            raise RuntimeError(f"the cluster is not healthy after {PATIENCE_S} s: {self.views()}; see {self.directory}")
+        ended = time.monotonic() + PATIENCE_S
+        while not self.is_healthy():
+            if time.monotonic() > ended:
+                raise RuntimeError(f"the cluster is not healthy after {PATIENCE_S} s: {self.views()}; see {self.directory}")
+            time.sleep(LOOK_S)
 
     def stop(self):
         self.trial("stop")
+
+    def stop_replication(self, name, count):
+        """Stops the processes that send the log to the standbys, and waits a moment for answers, which `count` counts."""
+        for pid in processes_in(self._data(name)):
+            if b"walsender" in read(pid, "cmdline"):
+                send(pid, signal.SIGSTOP)
+        begin = count()
+        eventually(lambda: count() >= begin + DELAYED_ANSWERS, DELAYED_S)
 
     # The three ways to lose the primary. Each returns when the primary can acknowledge nothing more.
 
     def kill_postgres(self, name):
         """Kills the postmaster and all its children."""
-        data = os.path.join(self.directory, name, "data")
-        eventually(lambda: not [kill(pid) for pid in processes_in(data)])
+        eventually(lambda: not [send(pid, signal.SIGKILL) for pid in processes_in(self._data(name))])
 
     def kill_node(self, name):
         """Kills Patroni and PostgreSQL, so that nothing on the node releases the key of the leader."""
         with open(os.path.join(self.directory, name, "patroni.pid"), encoding="ascii") as file:
-            kill(int(file.read()))
+            send(int(file.read()), signal.SIGKILL)
         self.kill_postgres(name)
 
     def cut_node(self, name):
         """Cuts the network of the node. The node itself goes on."""
         network.cut(name)
+
+    def _data(self, name):
+        return os.path.join(self.directory, name, "data")
 
     def bring_back(self, name):
         if self.has_namespaces:
@@ -153,13 +175,17 @@ def processes_in(directory):
 
 
 def is_dead(pid):
-    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
-        return file.read().rpartition(") ")[2][0] in "ZX"
+    return read(pid, "stat").rpartition(b") ")[2][:1] in b"ZX"
 
 
-def kill(pid):
+def read(pid, name):
+    with open(f"/proc/{pid}/{name}", "rb") as file:
+        return file.read()
+
+
+def send(pid, number):
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
         pass
     return pid

@@ -1,87 +1,114 @@
-"""Clients that make decisions until they are stopped, and the ledger of what was acknowledged.
+"""Clients that act until they are stopped, and the ledger of the answers.
 
-Each client leads one candidate after another through the pipeline, and creates a role after each candidate. If an answer
-is missing or is a 5xx, the outcome is unknown: the client repeats the request at the next server until it learns the
-outcome, as a careful caller does.
+Each client has an API key and works on one role after another. Every act has an Idempotency-Key. If an answer is missing
+or is a 5xx, the client repeats the request at the next server, as a careful caller does. Sometimes it gives up instead
+and begins with another role, as a person would. Sometimes it repeats a request that was confirmed.
 """
 
+import itertools
+import json
+import random
 import threading
 import time
 from collections import Counter, namedtuple
 
+import pipeline
 from common.service import Client
 
-# The number of steps of the pipeline. More steps need fewer candidates, which are imported first.
-STEPS = 10
-# A person who meets a 503 tries again; a client that tries without a pause would only load the machine.
-RETRY_S = 0.1
+# A caller who meets a 503 tries again; a client that tries without a pause would only load the machine.
+RETRY_S = 0.2
 # The load is far below what a server can do, because the kills are tested, not the speed. On two cores, more load
 # delays Patroni itself.
-PAUSE_S = 0.03
-# A request that takes longer than this counts as not answered.
+PAUSE_S = 0.12
+# A request that takes longer than this counts as not answered. A server of the service answers within 40 s.
 ANSWER_S = 60
+# How often a client repeats a confirmed request, and gives up after an answer that does not confirm the request.
+REPEATS, GIVES_UP = 0.05, 0.1
+# A service that answers 503 has done nothing. After any other missing confirmation, the outcome is unknown.
+UNAVAILABLE = 503
 
-Act = namedtuple("Act", "mark path body fields")
-# An acknowledged act: when its answer arrived, in which round, and whether a repetition learned that it was done before.
-Entry = namedtuple("Entry", "act at round is_repetition")
-
-
-def decision(number, step):
-    identifier = f"cstep_{number}_{step}"
-    if step < STEPS:
-        verb, action, body = "validate", "validated", {}
-    elif number % 2:
-        verb, action, body = "hire", "hired", {"notes": "yes"}
-    else:
-        verb, action, body = "reject", "rejected", {"outcomeNotes": "no"}
-    return Act(f"candidate_step.{action} {identifier}", f"/api/v1/candidate-steps/{identifier}/{verb}", body, {})
-
-
-def new_role(number):
-    return Act(f"role Pilot {number}", "/api/v1/organizations/org_acme/roles", {"name": f"Pilot {number}"},
-               {"Idempotency-Key": f"pilot-{number}"})
+# A request, named by its User-Agent, which the usage row has too.
+Attempt = namedtuple("Attempt", "agent status")
+# A confirmed act: the time of its answer, the server that gave it, and the round.
+Entry = namedtuple("Entry", "act at server round")
 
 
 class Load:
-    def __init__(self, ports, key, clients, candidates):
-        self.ports, self.key = ports, key
+    def __init__(self, ports, keys, organization, seed):
+        self.ports, self.organization, self.seed = ports, organization, seed
+        self.numbers = itertools.count(1)
         self.lock = threading.Lock()
-        self.entries, self.refused, self.unknown = [], [], Counter()
+        self.entries, self.attempts, self.unknown, self.unsettled = [], [], Counter(), []
+        # Requests that were refused, and answers that contradict earlier ones.
+        self.refused, self.contradictions = [], []
+        self.repetitions = 0
         self.round = 0
         self.is_stopping = False
-        self.threads = [threading.Thread(target=self._work, args=(range(nth + 1, candidates + 1, clients),), daemon=True)
-                        for nth in range(clients)]
+        self.threads = [threading.Thread(target=self._work, args=(nth, key), daemon=True) for nth, key in enumerate(keys)]
         for thread in self.threads:
             thread.start()
 
-    def _work(self, numbers):
-        clients = [Client(port, self.key, ANSWER_S) for port in self.ports]
-        for number in numbers:
-            for act in [*(decision(number, step) for step in range(1, STEPS + 1)), new_role(number)]:
-                if self.is_stopping:
-                    return
-                if not self._do(clients, act):
+    def _work(self, nth, key):
+        choice = random.Random(f"{self.seed} {nth}")
+        clients = [Client(port, key, ANSWER_S) for port in self.ports]
+        for number in itertools.count(1):
+            acts = pipeline.acts(self.organization, f"Role-{nth}-{number}", choice)
+            answer = None
+            while not self.is_stopping:
+                try:
+                    act = acts.send(answer)
+                except StopIteration:
+                    break
+                answer = self._do(clients, nth % len(clients), act, choice)
+                if answer is None:
                     break
                 time.sleep(PAUSE_S)
+            if self.is_stopping:
+                return
 
-    def _do(self, clients, act):
-        """Sends an act until its outcome is known. Returns whether it is done."""
-        is_repetition = False
-        while True:
-            status, text = clients[0].send("POST", act.path, act.body, act.fields)
-            at = time.monotonic()
+    def _do(self, clients, home, act, choice):
+        """Sends an act until it is confirmed. Returns the decoded answer, or None if the client gives up."""
+        number, is_unknown = next(self.numbers), False
+        for attempt in itertools.count():
+            server = (home + attempt) % len(clients)
+            status, text, is_replay = self._send(clients[server], act, number, attempt)
+            if status == 200:
+                with self.lock:
+                    self.entries.append(Entry(act, time.monotonic(), server, self.round))
+                    if is_replay and not is_unknown:
+                        self.contradictions.append(f"{act.path} was done, although every answer was a 503")
+                if choice.random() < REPEATS:
+                    self._repeat(clients[(server + 1) % len(clients)], act, number, attempt + 1, text)
+                return json.loads(text)
+            if 0 < status < 500:
+                with self.lock:
+                    self.refused.append((act.path, status, text[:300]))
+                return None
+            is_unknown = is_unknown or status != UNAVAILABLE
             with self.lock:
-                # A decision that was made before is a conflict. A role that was created before has a stored response.
-                if status == 200 or status == 409 and is_repetition and not act.fields:
-                    self.entries.append(Entry(act, at, self.round, is_repetition))
-                    return True
-                if 0 < status < 500:
-                    self.refused.append((act, status, text[:200]))
-                    return False
                 self.unknown[status or text.split(":")[0][:60]] += 1
-            is_repetition = True
-            clients.append(clients.pop(0))
+                if self.is_stopping or choice.random() < GIVES_UP:
+                    self.unsettled.append((act, is_unknown))
+                    return None
             time.sleep(RETRY_S)
+
+    def _repeat(self, client, act, number, attempt, text):
+        """Repeats a confirmed request at another server. The answer must be the stored response."""
+        status, again, is_replay = self._send(client, act, number, attempt)
+        with self.lock:
+            self.repetitions += 1
+            if status == 200 and not (again == text and is_replay):
+                self.contradictions.append(f"{act.path} was answered with {text} and then with {again}")
+            elif 0 < status < 500 and status != 200:
+                self.refused.append((act.path, status, again[:300]))
+
+    def _send(self, client, act, number, attempt):
+        agent = f"act-{number}.{attempt}"
+        fields = {"Idempotency-Key": f"act-{number}", "User-Agent": agent}
+        status, text = client.send("POST", act.path, act.body, fields)
+        with self.lock:
+            self.attempts.append(Attempt(agent, status))
+        return status, text, status != 0 and client.headers.get("Idempotency-Replayed") == "true"
 
     def count(self):
         return len(self.entries)
@@ -89,21 +116,26 @@ class Load:
     def is_working(self):
         return all(thread.is_alive() for thread in self.threads)
 
-    def since(self, begin):
-        """Returns how many answers have arrived after a time."""
+    def answered_since(self, begin):
+        """Returns how many acts the server with the fewest has confirmed after a time."""
         with self.lock:
-            return sum(entry.at > begin for entry in self.entries[-1000:])
+            counts = Counter(entry.server for entry in self.entries[-2000:] if entry.at > begin)
+        return min(counts[server] for server in range(len(self.ports)))
 
     def longest_pause(self, begin, end):
-        """Returns the longest time between two answers, from the last one before `begin` on."""
+        """Returns the longest time between two confirmations of one server, from the last one before `begin` on."""
         with self.lock:
-            times = sorted(entry.at for entry in self.entries)
-        earlier = [at for at in times if at <= begin][-1:]
-        within = earlier + [at for at in times if begin < at <= end]
+            entries = list(self.entries)
+        return max(self._pause([entry.at for entry in entries if entry.server == server], begin, end)
+                   for server in range(len(self.ports)))
+
+    def _pause(self, times, begin, end):
+        times = sorted(times)
+        within = [at for at in times if at <= begin][-1:] + [at for at in times if begin < at <= end]
         return max((later - at for at, later in zip(within, within[1:])), default=0.0)
 
     def stop(self):
-        """Waits until the outcome of every act is known."""
+        """Waits until every client has an answer to its last request."""
         self.is_stopping = True
         for thread in self.threads:
             thread.join()
