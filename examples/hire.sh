@@ -59,7 +59,7 @@ call() {
   local status
   status=$(curl "${options[@]}" --output "$work/answer" --write-out '%{http_code}' "$base$path")
   if [[ $status != 2* ]]; then
-    echo "hire: $method $path was answered $status: $(cat "$work/answer")" >&2
+    echo "hire: $method $path was answered with $status: $(cat "$work/answer")" >&2
     exit 1
   fi
   cat "$work/answer"

@@ -261,7 +261,7 @@ fn a_job_is_answered_only_after_other_connections_can_read_it() {
     for number in 0..8 {
         let (sender, other) = (sender.clone(), fixture.other());
         let grade = if number % 2 == 0 { Grade::Logged } else { Grade::Durable };
-        // One job fails, so that the others run a second time, each with a savepoint.
+        // One job fails. The batch is rolled back, and each of its jobs runs in a transaction of its own.
         let job = move |tx: &Tx<'_>| {
             add(tx, &number.to_string())?;
             if number == 5 { Err(Error::Defect("of its own".to_owned())) } else { Ok(()) }
@@ -320,7 +320,7 @@ fn closing_runs_queued_jobs_and_refuses_later_jobs() {
     let fixture = Fixture::new();
     let answers = Answers::new();
     let hold = fixture.hold();
-    // These are more jobs than one transaction can contain.
+    // These are more jobs than one batch can contain.
     for number in 0..600 {
         fixture.add(&answers, Grade::Logged, &format!("{number:03}"));
     }

@@ -1,4 +1,5 @@
-// Checks every page with axe-core: in each language, light and dark, at two widths.
+// Checks each kind of page for candidates with axe-core: in each language, light and dark, at two widths. A short run
+// checks less in languages other than English.
 
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';

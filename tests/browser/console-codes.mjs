@@ -1,6 +1,6 @@
 // Second factors without a passkey: an authenticator app is set up with the secret that the page shows. Wrong codes,
-// used codes, and codes of other times are refused. One step of drift is accepted. Too many wrong codes are throttled.
-// Each recovery code works once, and used recovery codes are refused.
+// used codes, and codes of other times are refused. One step of drift is accepted. After too many wrong codes, the user
+// must wait. Each recovery code works once, and used recovery codes are refused.
 
 import { visitor } from './browser.mjs';
 import { base } from './company.mjs';
@@ -92,7 +92,7 @@ export async function check(browser, company, fault) {
   expect('wrong codes before the first wait', tries - 1, 5);
   const message = await page.locator('[role=alert]').innerText();
   if (!/wait \d+ s,/.test(message)) {
-    fault(`too many codes are answered with: ${message}`);
+    fault(`too many wrong codes are answered with: ${message}`);
   }
   await context.close();
   console.log(`  accepted 1 code of the current step, 2 of adjacent steps and ${recovery.length} recovery codes; throttled after ${tries - 1} wrong codes`);

@@ -86,7 +86,7 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   await page.getByRole('button', { name: words.sure, exact: true }).click();
   await page.waitForURL((url) => url.pathname === status);
   await arrive('withdrawn');
-  expect('the withdrawn application can be withdrawn', (await page.getByRole('button', { name: words.sure }).count()) === 0);
+  expect('the withdrawn application can be withdrawn again', (await page.getByRole('button', { name: words.sure }).count()) === 0);
   const cookies = await context.cookies();
   const isRight = ({ name, httpOnly, sameSite, expires }) =>
     name.startsWith('applied_') && httpOnly && sameSite === 'Lax' && expires === -1;

@@ -10,7 +10,7 @@ import { createCompany } from './company.mjs';
 const parts = {
   journey: 'From the portal to an application and its withdrawal',
   keyboard: 'Keyboard navigation',
-  accessible: 'Accessibility rules on every page, in every language',
+  accessible: 'Accessibility rules on the pages for candidates, in every language',
   colours: 'Contrast with difficult brand colours',
   zoom: 'Zoom, large text and small windows',
   hostile: 'Script injection',
@@ -27,7 +27,7 @@ const parts = {
   'console-undo': 'The pages of candidates while decisions are made and undone',
   'console-dialogs': 'Dialogs and messages of the staff console',
   'console-decide': 'Decisions in the staff console',
-  'console-later': 'Later, closing out and reopening in the staff console',
+  'console-later': 'Putting aside, closing out and reopening in the staff console',
   'console-passkeys': 'Passkeys in the staff console',
   'console-keyboard': 'The staff console with a keyboard only',
   'console-keys': 'Keyboard shortcuts of the staff console',

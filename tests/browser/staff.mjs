@@ -1,4 +1,4 @@
-// Browsers in which staff of the sample company are signed in.
+// Browsers in which staff are signed in, by default staff of the sample company.
 
 import { inspect as inspectPage, visitor } from './browser.mjs';
 import { run } from './service.mjs';

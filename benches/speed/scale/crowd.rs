@@ -84,7 +84,7 @@ fn status(nth: usize) -> &'static str {
     }
 }
 
-/// Adds the data to the organization, if files of this size have it.
+/// Adds the data to the organization. Does nothing if this size has no such candidates.
 pub(crate) fn fill(connection: &Connection, size: &Size) {
     if size.crowd == 0 {
         return;

@@ -134,7 +134,7 @@ impl Size {
         self.organization_of(application) + application % DECIDERS * self.organizations
     }
 
-    /// Returns the `before` parameter for a page: a time that is later than those of the fraction `part` of the rows.
+    /// Returns the `before` parameter for a page: a time before which the fraction `part` of the rows lies.
     pub(crate) fn before(&self, part: f64) -> String {
         let row = (self.usage_rows as f64 * part) as usize;
         Timestamp::from_micros(usage_at(row)).to_string()
@@ -164,7 +164,7 @@ pub(crate) fn key_id(key: usize) -> String {
     id("key", key)
 }
 
-/// Returns the key's number in the file. The first key of the file belongs to the user who created the file.
+/// Returns the key's number in the file. The first key of the file is that of the admin whom `bootstrap-admin` created.
 pub(crate) fn key_number(key: usize) -> i64 {
     key as i64 + 2
 }

@@ -28,7 +28,8 @@ const PART_OF_PEAK: f64 = 0.5;
 /// The target for the 99th percentile of decisions, as a multiple of that in a quiet phase.
 const TARGET: f64 = 3.0;
 
-/// The maximum duration of a backup. The requests for a phase and for this time after it are prepared in advance.
+/// The expected maximum duration of a backup. The requests for a phase and for this time after it are prepared in
+/// advance.
 const BACKUP_MAX: Duration = Duration::from_secs(150);
 
 /// The pause before each phase, except the one that revokes keys. During the pause, checkpoints empty the write-ahead

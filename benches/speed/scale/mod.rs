@@ -119,7 +119,7 @@ pub(crate) fn measure(names: &[&str], is_short: bool) -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// Measures the three parts that use the small and the big file.
+/// Measures the selected parts among the three that use the small and the big file.
 fn measure_grown(
     setup: &Setup,
     is_short: bool,

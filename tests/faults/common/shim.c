@@ -184,7 +184,8 @@ ssize_t writev(int file, const struct iovec *parts, int count) {
     return total;
 }
 
-// Calls that copy to a watched file fail. The caller then copies with read and write, and the shim numbers each write.
+// While a directory is watched, `copy_file_range` fails, and `sendfile` fails for a watched target. The caller then
+// copies with read and write, and the shim numbers each write.
 ssize_t copy_file_range(int from, off64_t *at, int to, off64_t *to_at, size_t bytes, unsigned flags) {
     if (control && directory_bytes) { errno = ENOSYS; return -1; }
     return syscall(SYS_copy_file_range, from, at, to, to_at, bytes, flags);

@@ -23,8 +23,8 @@ from common.service import Directory, Service, environment, eventually, run as r
 
 KINDS = [c.hire, c.reject, c.withdraw, c.hold, c.erase, c.sign_up, c.attach, c.create_user]
 CANDIDATES = 600
-# A restore ends sessions and sign-in links, deletes passkey challenges, records itself in the activity, and writes
-# the random mark by which a running service notices that its file was replaced.
+# A restore ends sessions and sign-in links, deletes passkey challenges, and records itself in the activity. The change
+# number counts changes to keys and users. The service itself writes the other two tables.
 CHANGED_BY_RESTORE = {"activities", "sessions", "sign_in_links", "form_secrets", "credential_changes", "service_marks",
                       "passkey_challenges"}
 

@@ -93,7 +93,7 @@ def attempt(outcome, binary, company, before, act, action, error, nth, counts):
         if kind == "done" and act.name == "erased":
             listed = state.erasure_list(path).decode()
             outcome.check(act.mark.split()[1] in listed, f"an answered erasure is in the erasure list {name}", listed)
-        judge(outcome, kind, before, found, f"{name} answered {status}")
+        judge(outcome, kind, before, found, f"{name}, answered with {status}")
         return injected
 
 

@@ -1,4 +1,4 @@
-"""Claim: no route under /api/v1 shows or changes anything of an organization if the caller is neither a member nor a
+"""Claim: no route under /api/v1 shows or changes data of an organization if the caller is neither a member nor a
 platform admin. The answer is the same 404 as for an id that does not exist.
 
 Method: an owner of one organization, with all scopes except those for admins, sends requests to every path of the
@@ -76,7 +76,7 @@ def compare(outcome, client, method, path, noun, has_body):
         body = BATCH if path.endswith("/decisions") else BODY
         status, text = client.send(method, target, body if has_body else None)
         answers.append((status, normal(text)))
-    outcome.check(answers[0][0] == 404, f"{method} {path} of another organization is a 404", answers[0])
+    outcome.check(answers[0][0] == 404, f"{method} {path} with an id of another organization gets a 404", answers[0])
     outcome.check(answers[0] == answers[1], f"{method} {path} does not show that the id exists", answers)
 
 
