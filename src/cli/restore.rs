@@ -138,9 +138,7 @@ fn known_lines(known: &Known) -> Vec<String> {
     lines.push(match known.lineage {
         Lineage::Earlier => "the backup is an earlier state of the file".to_owned(),
         Lineage::Later => "the backup is a later state of the file".to_owned(),
-        Lineage::Other => {
-            "the backup is not a state of this file, or both have changed since the backup was made".to_owned()
-        }
+        Lineage::Other => "neither the backup nor the file is known to be an earlier state of the other".to_owned(),
     });
     lines.push(format!("lost: {}", listed(&known.lost)));
     lines.push(format!("comes back: {}", listed(&known.comes_back)));
@@ -153,7 +151,10 @@ fn known_lines(known: &Known) -> Vec<String> {
         counted(withdrawn.users, "user"),
     ));
     if known.erased_since > 0 {
-        lines.push(format!("the next start of the service erases {} again", counted(known.erased_since, "candidate")));
+        lines.push(format!(
+            "erased after the backup: {}; the next start of the service erases them again, unless retention erased them",
+            counted(known.erased_since, "candidate")
+        ));
     }
     lines
 }

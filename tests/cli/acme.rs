@@ -90,7 +90,7 @@ fn metric(service: &mut RunningService, name: &str) -> Option<f64> {
 
 /// Waits for the line about a failed attempt, and returns it.
 fn failed(service: &mut RunningService) -> String {
-    service.wait_for(|line| line.contains("no certificate for jobs.example.com: "))
+    service.wait_for(|line| line.contains("no new certificate for jobs.example.com: "))
 }
 
 #[test]

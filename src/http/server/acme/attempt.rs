@@ -70,7 +70,7 @@ impl Orderer {
                 self.store_state(Some(why.clone()));
                 let next = self.attempts.next(self.period_in_use());
                 let domain = self.settings.domain.as_str();
-                Outcome::Failed(format!("no certificate for {domain}: {why}; the next attempt is at {next}"))
+                Outcome::Failed(format!("no new certificate for {domain}: {why}; the next attempt is at {next}"))
             }
         }
     }
