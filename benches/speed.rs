@@ -19,6 +19,7 @@ mod bare;
 #[path = "speed/company.rs"]
 mod company;
 #[path = "speed/cores.rs"]
+#[allow(dead_code, reason = "the other bench uses the rest")]
 mod cores;
 #[path = "speed/decisions.rs"]
 mod decisions;
@@ -50,6 +51,7 @@ mod server;
 #[path = "speed/setup.rs"]
 mod setup;
 #[path = "speed/template.rs"]
+#[allow(dead_code, reason = "the other bench uses the rest")]
 mod template;
 
 use std::process::ExitCode;

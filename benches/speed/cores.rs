@@ -21,6 +21,11 @@ impl Cores {
         Self(is_moved.then_some(Pair { server, client }))
     }
 
+    /// Leaves the choice of a core to the system.
+    pub(crate) fn unpinned() -> Self {
+        Self(None)
+    }
+
     /// Returns a command that runs on the server's core.
     pub(crate) fn server(&self, program: impl AsRef<OsStr>) -> Command {
         let Some(Pair { server, .. }) = &self.0 else { return Command::new(program) };

@@ -68,6 +68,11 @@ impl Template {
         Copy::of(&self.copy.db)
     }
 
+    /// Returns the path of the file. No process may change the file.
+    pub(crate) fn path(&self) -> &str {
+        self.copy.db.to_str().unwrap()
+    }
+
     /// Returns the texts of all keys.
     pub(crate) fn texts(&self) -> impl Iterator<Item = &str> {
         self.keys.iter().map(|key| key.text.as_str())

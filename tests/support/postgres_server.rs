@@ -160,10 +160,16 @@ impl TestServer {
         self.try_psql(database, sql).unwrap_or_else(|error| panic!("{sql}: {error}"))
     }
 
+    /// Returns a client program of PostgreSQL, with the arguments for a connection to a database.
+    pub(crate) fn client(&self, program: &str, database: &str) -> Command {
+        let mut command = Command::new(self.bin.join(program));
+        command.args(["-U", USER, "-p", &self.port.to_string(), "-h"]).arg(&self.directory).env("PGDATABASE", database);
+        command
+    }
+
     fn try_psql(&self, database: &str, sql: &str) -> Result<String, String> {
-        let mut command = Command::new(self.bin.join("psql"));
-        command.args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-U", USER, "-d", database, "-h"]).arg(&self.directory);
-        command.args(["-p", &self.port.to_string(), "-f", "-"]).stdin(Stdio::piped());
+        let mut command = self.client("psql", database);
+        command.args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-"]).stdin(Stdio::piped());
         let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // Without a server, the client ends without reading the statements.
         let _ = running.stdin.take().unwrap().write_all(sql.as_bytes());
