@@ -196,6 +196,7 @@ fn a_change_whose_commit_cannot_be_confirmed_is_unknown_and_can_be_repeated_with
         assert!(waiting.elapsed() < Duration::from_secs(15), "{:?}", waiting.elapsed());
         assert_unknown(&unknown.join().unwrap());
     });
+    proxy.cut();
     service.assert_is_away();
     proxy.set(Traffic::Flows);
     service.assert_recovers();
