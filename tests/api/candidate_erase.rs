@@ -13,6 +13,7 @@ crate::tests![
     an_erasure_withdraws_each_application_in_progress_and_records_it,
     the_activity_of_an_erasure_has_no_personal_data,
     repeating_an_erasure_changes_nothing,
+    repeating_an_erasure_adds_no_line_to_the_erasure_list,
     a_candidate_under_legal_hold_is_not_erased,
     decisions_about_an_erased_candidate_are_refused,
     an_erasure_leaves_an_owed_delivery_with_only_ids_and_dates,
@@ -146,6 +147,12 @@ fn repeating_an_erasure_changes_nothing() {
     app.pass(60);
     assert_eq!(erase(&app, &hiring, 0), first);
     assert_eq!((app.sql("SELECT * FROM candidates"), app.sql("SELECT count(*) FROM activities")), before);
+}
+
+fn repeating_an_erasure_adds_no_line_to_the_erasure_list() {
+    let (app, hiring) = start();
+    let first = erase(&app, &hiring, 0);
+    assert_eq!(erase(&app, &hiring, 0), first);
     let list = std::fs::read_to_string(erasure_list(&app)).unwrap();
     assert_eq!(list.lines().count(), 1, "{list}");
     assert!(list.starts_with(&format!("{} at=", hiring.candidates[0].candidate_id)), "{list}");

@@ -144,9 +144,7 @@ fn requests_with_dry_run_false_or_absent_take_effect() {
 fn dry_runs_succeed_on_tables_that_refuse_writes() {
     let (app, hiring, staff) = start();
     for table in ["candidate_role_steps", "candidate_roles", "roles", "organization_statuses"] {
-        app.change(&format!(
-            "CREATE TRIGGER forbidden_{table} BEFORE UPDATE ON {table} BEGIN SELECT raise(ABORT, 'forbidden'); END"
-        ));
+        app.forbid("UPDATE", table);
     }
     for (decision, step) in DECISIONS {
         let path = hiring.decision(candidate(decision), step, decision);

@@ -24,7 +24,8 @@ crate::tests![
     a_form_without_a_permit_for_its_file_is_shown_again_with_its_input,
     a_stopping_service_finishes_requests_in_progress,
     a_stopping_service_closes_idle_connections,
-    a_stopped_service_leaves_one_file_and_continues_from_it,
+    a_stopped_service_leaves_one_file,
+    a_service_continues_after_a_stop,
 ];
 
 /// Asserts that an answer is an internal error that reveals no cause.
@@ -107,8 +108,7 @@ fn writes_are_unavailable_and_undone_while_another_process_holds_the_lock() {
                         (SELECT count(*) FROM activities), (SELECT count(*) FROM invitations),
                         (SELECT count(*) FROM readiness)";
     let before = app.sql(state);
-    let other = rusqlite::Connection::open(&app.path).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let lock = app.lock();
     let apply = json!({ "roleId": hiring.role_id }).to_string();
     let runner = |client, method, path: &str, body: &str| Runner {
         client,
@@ -124,7 +124,7 @@ fn writes_are_unavailable_and_undone_while_another_process_holds_the_lock() {
         runner(app.anonymous(), "POST", &apply_path(&hiring), &apply),
         runner(app.anonymous(), "GET", "/readyz", ""),
     ]);
-    other.execute_batch("ROLLBACK").unwrap();
+    lock.release();
     for answer in answers {
         assert_eq!(answer.refused(503, "unavailable").header("retry-after"), Some("1"));
     }
@@ -170,12 +170,11 @@ fn a_refusal_is_unavailable_when_its_usage_row_cannot_be_written() {
     };
     let rows = || app.sql("SELECT count(*) FROM api_key_usage");
     let before = rows();
-    let other = rusqlite::Connection::open(&app.path).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let lock = app.lock();
     for answer in race(requests().into_iter().map(|(runner, ..)| runner).collect()) {
         answer.refused(503, "unavailable");
     }
-    other.execute_batch("ROLLBACK").unwrap();
+    lock.release();
     assert_eq!(rows(), before);
     let count = |id: &str| {
         let usage = app.admin().get(&format!("/api/admin/api-keys/{id}/usage")).expect(200).json();
@@ -209,14 +208,13 @@ fn a_form_that_cannot_be_stored_is_shown_again_with_its_input() {
     // The attachment is uploaded before the file becomes unwritable.
     let text = form.with("name", "").with_file("cv.pdf", b"%PDF-1.7").send(&app).expect(400).text();
     let form = form.with("cvToken", &input_value(&text, "cvToken").unwrap());
-    let other = rusqlite::Connection::open(&app.path).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let lock = app.lock();
     let in_words = |tag: &str| assert_form_shown_again(&form.sent_to(&format!("{}?lang={tag}", form.path)).send(&app));
     let text = in_words("en");
     assert!(text.contains("Your application cannot be accepted right now."), "{text}");
     assert!(text.contains("cv.pdf is already uploaded.") && text.contains("value=\"on\" required checked"), "{text}");
     assert!(in_words("de").contains("Ihre Bewerbung kann gerade nicht angenommen werden."));
-    other.execute_batch("ROLLBACK").unwrap();
+    lock.release();
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
     let again = Form::from_page(&text, &form.path).with("cvToken", &input_value(&text, "cvToken").unwrap());
     status_path(&again.send(&app));
@@ -264,12 +262,12 @@ fn reads_continue_while_another_process_writes() {
     let app = App::start();
     let hiring = app.hiring();
     let before = app.anonymous().get(&hiring.portal()).expect(200).body;
-    let other = rusqlite::Connection::open(&app.path).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE; UPDATE roles SET name = 'Half done'").unwrap();
+    let mut other = app.lock();
+    other.change("UPDATE roles SET name = 'Half done'");
     assert_eq!(app.anonymous().get(&hiring.portal()).expect(200).body, before);
     app.anonymous().get(&format!("{}/roles/{}", hiring.portal(), hiring.role_id)).expect(200);
     app.anonymous().get("/healthz").expect(200);
-    other.execute_batch("COMMIT").unwrap();
+    other.commit();
     app.anonymous().get_until(&hiring.portal(), |answer| answer.json()["roles"][0]["name"] == "Half done");
 }
 
@@ -327,15 +325,21 @@ fn a_stopping_service_closes_idle_connections() {
     }
 }
 
-fn a_stopped_service_leaves_one_file_and_continues_from_it() {
+fn a_stopped_service_leaves_one_file() {
+    let app = App::start();
+    app.hiring();
+    assert_eq!(app.stop(), Stopped::Gracefully);
+    // All data is in one file. The write-ahead log is removed or empty.
+    let wal = app.path.with_file_name("appliance.db-wal");
+    assert!(!wal.exists() || std::fs::metadata(&wal).unwrap().len() == 0);
+}
+
+fn a_service_continues_after_a_stop() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
     owner.post_empty(&hiring.hire(0)).expect(200);
     assert_eq!(app.stop(), Stopped::Gracefully);
-    // All data is in one file. The write-ahead log is removed or empty.
-    let wal = app.path.with_file_name("appliance.db-wal");
-    assert!(!wal.exists() || std::fs::metadata(&wal).unwrap().len() == 0);
     app.start_again();
     owner.post_empty(&hiring.hire(0)).refused(409, "conflict");
     owner.post_empty(&hiring.hire(1)).expect(200);

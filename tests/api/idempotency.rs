@@ -454,18 +454,14 @@ fn a_failed_transaction_stores_no_response() {
     let repeated = with_key(&staff, "k");
     let stored = || app.sql("SELECT count(*) FROM idempotency_keys").join("");
     for table in ["idempotency_keys", "api_key_usage", "activities"] {
-        app.change(&format!(
-            "CREATE TRIGGER forbidden BEFORE INSERT ON {table} BEGIN SELECT raise(ABORT, 'forbidden'); END"
-        ));
+        app.forbid("INSERT", table);
         repeated.post_empty(&hiring.hire(0)).refused(500, "internal_error");
-        app.change("DROP TRIGGER forbidden");
+        app.allow(table);
         assert_eq!((stored(), actions(&app).len()), ("0".to_owned(), 0), "{table}");
     }
-    // Another connection holds the write lock.
-    let other = rusqlite::Connection::open(&app.path).unwrap();
-    other.execute_batch("BEGIN IMMEDIATE").unwrap();
+    let lock = app.lock();
     repeated.post_empty(&hiring.hire(0)).refused(503, "unavailable");
-    other.execute_batch("ROLLBACK").unwrap();
+    lock.release();
     assert_eq!((stored(), actions(&app).len()), ("0".to_owned(), 0));
     let first = repeated.post_empty(&hiring.hire(0)).expect(200);
     assert_replayed(&first, &repeated.post_empty(&hiring.hire(0)));

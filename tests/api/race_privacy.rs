@@ -186,7 +186,7 @@ fn concurrent_holds_happen_in_sequence() {
         let (organization, at) = organization_for_round(&app, &mut organizations, round);
         let id = organization.candidate_id(at);
         let reasons = app.sql(&format!(
-            "SELECT detail ->> '$.before.holdReason', detail ->> '$.after.holdReason' FROM activities
+            "SELECT json_extract(detail, '$.before.holdReason'), json_extract(detail, '$.after.holdReason') FROM activities
              WHERE candidate_id = '{id}' ORDER BY number"
         ));
         let last = app.sql(&format!("SELECT hold_reason FROM candidates WHERE id = '{id}'"));

@@ -42,8 +42,8 @@ fn get(client: &Client, path: &str, language: &str) -> Answer {
 /// Changes every organization's name without invalidating the cache. Cached responses keep the old name, and rendered
 /// responses show the new name.
 fn rename_behind_the_cache(app: &App, name: &str) {
-    for trigger in app.sql("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = 'organizations'") {
-        app.change(&format!("DROP TRIGGER {trigger}"));
+    for trigger in app.triggers("organizations") {
+        app.drop_trigger(&trigger, "organizations");
     }
     app.change(&format!("UPDATE organizations SET name = '{name}'"));
 }

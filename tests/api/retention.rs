@@ -8,6 +8,7 @@ use crate::support::{Answer, App, Hiring};
 
 crate::tests![
     a_candidate_due_on_one_day_is_erased_on_a_later_day,
+    the_erasure_list_names_retention_as_the_reason,
     days_begin_in_the_organizations_time_zone,
     a_decision_a_hold_or_a_changed_setting_makes_a_candidate_not_due,
     a_candidate_with_an_application_in_progress_is_not_erased,
@@ -133,9 +134,17 @@ fn a_candidate_due_on_one_day_is_erased_on_a_later_day() {
         clock.id(0)
     );
     assert_eq!(app.sql(&row)[1..], ["candidate.erased|null|null"]);
-    let list = std::fs::read_to_string(appliance::store::file::beside(&app.path, ".erased")).unwrap();
-    assert!(list.lines().any(|line| line == format!("{} retention", clock.id(0))), "{list}");
     assert_eq!(app.check(), Vec::<String>::new());
+}
+
+fn the_erasure_list_names_retention_as_the_reason() {
+    let clock = Clock::start(|_| {});
+    clock.configure(&json!({ "retentionDays": 30 }));
+    clock.reject(0);
+    clock.pass_until("2026-12-22T00:00:00Z");
+    clock.pass_until("2026-12-23T00:00:00Z");
+    let list = std::fs::read_to_string(appliance::store::file::beside(&clock.app.path, ".erased")).unwrap();
+    assert!(list.lines().any(|line| line == format!("{} retention", clock.id(0))), "{list}");
 }
 
 fn days_begin_in_the_organizations_time_zone() {

@@ -88,7 +88,7 @@ fn a_later_signup_does_not_change_the_candidate_or_the_application() {
     assert_eq!(later_signups(&app), [0, 1, 2].map(|number| format!("Mallory {number}|{role}|1")));
     // An activity row records each later signup for staff.
     let again =
-        "SELECT role_id, candidate_role_id = (SELECT id FROM candidate_roles ORDER BY rowid DESC LIMIT 1), user_id
+        "SELECT role_id, candidate_role_id = (SELECT id FROM candidate_roles ORDER BY candidate_number DESC LIMIT 1), user_id
                  FROM activities WHERE action = 'candidate_role.signed_up_again'";
     assert_eq!(app.sql(again), vec![format!("{role}|1|null"); 3]);
     assert_eq!(app.check(), Vec::<String>::new());

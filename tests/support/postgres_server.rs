@@ -1,9 +1,9 @@
 //! A PostgreSQL server for tests. It belongs to the test process and ends with it. The tests of the engine and those of
 //! the API include this file.
 
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -103,7 +103,7 @@ impl TestServer {
         let mut process = command.current_dir("/").stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
         let mut line = String::new();
         let output = process.stdout.take().unwrap();
-        std::io::BufRead::read_line(&mut std::io::BufReader::new(output), &mut line).unwrap();
+        BufReader::new(output).read_line(&mut line).unwrap();
         let directory = PathBuf::from(line.trim());
         let server = Self { bin: bin.to_owned(), directory, port, process, databases: AtomicU32::new(0) };
         server.wait_until(true);
@@ -168,14 +168,42 @@ impl TestServer {
     }
 
     fn try_psql(&self, database: &str, sql: &str) -> Result<String, String> {
-        let mut command = self.client("psql", database);
-        command.args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-"]).stdin(Stdio::piped());
-        let mut running = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        self.output(database, &[], sql).map(|output| output.trim().to_owned())
+    }
+
+    /// Runs statements as another client would. Returns the rows; a cell can contain line breaks.
+    pub(crate) fn rows(&self, database: &str, sql: &str) -> Vec<String> {
+        let output = self.output(database, &["-0"], sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+        output.split_terminator('\0').map(str::to_owned).collect()
+    }
+
+    /// Returns a dump of a database.
+    pub(crate) fn dump(&self, database: &str) -> Vec<u8> {
+        let output = self.client("pg_dump", database).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        output.stdout
+    }
+
+    /// Opens a session, which can leave a transaction open between two statements.
+    pub(crate) fn session(&self, database: &str) -> Session {
+        let mut process = self.psql_client(database).stderr(Stdio::inherit()).spawn().unwrap();
+        let (input, output) = (process.stdin.take(), BufReader::new(process.stdout.take().unwrap()));
+        Session { process, input, output }
+    }
+
+    fn output(&self, database: &str, options: &[&str], sql: &str) -> Result<String, String> {
+        let mut running = self.psql_client(database).args(options).stderr(Stdio::piped()).spawn().unwrap();
         // Without a server, the client ends without reading the statements.
         let _ = running.stdin.take().unwrap().write_all(sql.as_bytes());
         let output = running.wait_with_output().unwrap();
-        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+        let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
         if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+    }
+
+    fn psql_client(&self, database: &str) -> Command {
+        let mut command = self.client("psql", database);
+        command.args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        command
     }
 
     /// Kills a backend of the server with a signal, as the system does when memory runs out. The server then restarts
@@ -195,6 +223,30 @@ impl TestServer {
 impl Drop for TestServer {
     fn drop(&mut self) {
         drop(self.process.stdin.take());
+        let _ = self.process.wait();
+    }
+}
+
+/// A session of another client. Dropping it ends the session, which rolls an open transaction back.
+pub(crate) struct Session {
+    process: Child,
+    input: Option<ChildStdin>,
+    output: BufReader<ChildStdout>,
+}
+
+impl Session {
+    /// Runs statements that return no rows, and waits until they have ended.
+    pub(crate) fn run(&mut self, sql: &str) {
+        self.input.as_mut().unwrap().write_all(format!("{sql};\n\\echo ended\n").as_bytes()).unwrap();
+        let mut line = String::new();
+        self.output.read_line(&mut line).unwrap();
+        assert_eq!(line, "ended\n", "{sql}");
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        drop(self.input.take());
         let _ = self.process.wait();
     }
 }

@@ -7,25 +7,35 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use appliance::store::is_server;
 
-use super::template;
+use super::{App, template};
 
 #[path = "../../support/postgres_server.rs"]
 #[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
 mod server;
 
-use self::server::{TestServer, USER};
+use self::server::{Session, TestServer, USER};
 
 /// The database that each test's database is a copy of.
 const TEMPLATE: &str = "template_of_tests";
 
 /// Functions of SQLite that tests use in statements.
-const FUNCTIONS: &str = "CREATE FUNCTION zeroblob(length BIGINT) RETURNS BYTEA LANGUAGE sql AS
-                           $$ SELECT decode(repeat('00', length::int), 'hex') $$;
-                         CREATE FUNCTION randomblob(length BIGINT) RETURNS BYTEA LANGUAGE sql AS
-                           $$ SELECT substring(decode(string_agg(md5(random()::text), ''), 'hex') FOR length::int)
-                              FROM generate_series(0, length / 16) $$;
-                         CREATE FUNCTION hex(bytes BYTEA) RETURNS TEXT LANGUAGE sql AS
-                           $$ SELECT upper(encode(bytes, 'hex')) $$;";
+const FUNCTIONS: &str = include_str!("sqlite_functions.sql");
+
+/// The syntax of SQLite that tests use in statements, each with that of PostgreSQL. These are all differences between the
+/// statements of tests; a statement that needs more is written so that both engines understand it.
+const SYNTAX: [(&str, &str); 6] = [
+    (" main.", " public."),
+    ("BEGIN IMMEDIATE", "BEGIN"),
+    ("PRAGMA foreign_keys = OFF", "SET session_replication_role = replica"),
+    ("AS BLOB)", "AS BYTEA)"),
+    (" char(", " sqlite_char("),
+    (" x'", " '\\x"),
+];
+
+/// The statement that takes the lock of the transactions that write, as they do.
+const LOCK: &str = "DO $$ BEGIN
+                      PERFORM pg_advisory_xact_lock(1718900101, (SELECT oid::int FROM pg_namespace WHERE nspname = 'public'));
+                    END $$";
 
 /// Returns whether the tests run on PostgreSQL.
 pub(crate) fn is_postgres() -> bool {
@@ -70,14 +80,129 @@ pub(super) fn remove(db: &Path) {
 /// Runs statements on the server as another client would. Returns a line for each row, with `|` between the columns.
 /// Booleans are 1 and 0, as SQLite shows them.
 pub(super) fn run(db: &Path, sql: &str) -> Vec<String> {
-    let sql = sql.replace(" main.", " public.");
-    let rows = PREPARED.server.psql(&name(db), &format!("\\pset null null\nSET bytea_output = 'hex';\n{sql};\n"));
-    let cell = |text| match text {
-        "t" => "1",
-        "f" => "0",
-        other => other,
-    };
-    rows.lines().map(|row| row.split('|').map(cell).collect::<Vec<_>>().join("|")).collect()
+    let sql = SYNTAX.iter().fold(sql.to_owned(), |sql, (sqlite, postgres)| sql.replace(sqlite, postgres));
+    let rows = PREPARED.server.rows(&name(db), &format!("\\pset null null\nSET bytea_output = 'hex';\n{sql};\n"));
+    rows.iter().map(|row| row.split('|').map(cell).collect::<Vec<_>>().join("|")).collect()
+}
+
+/// Returns a cell as [`super::App::sql`] shows it on SQLite.
+fn cell(text: &str) -> String {
+    match text {
+        "t" => "1".to_owned(),
+        "f" => "0".to_owned(),
+        other => other.strip_prefix("\\x").and_then(bytes).map_or(other.to_owned(), |bytes| format!("{bytes:?}")),
+    }
+}
+
+fn bytes(hex: &str) -> Option<Vec<u8>> {
+    let digits = hex.as_bytes().chunks(2).map(|two| std::str::from_utf8(two).ok());
+    digits.map(|two| two.and_then(|two| u8::from_str_radix(two, 16).ok())).collect()
+}
+
+/// The lock under which the service writes, held by another process.
+pub(crate) enum WriteLock {
+    File(rusqlite::Connection),
+    Server(Session),
+}
+
+impl WriteLock {
+    fn take(db: &Path) -> Self {
+        let mut lock = if is_server(db) {
+            Self::Server(PREPARED.server.session(&name(db)))
+        } else {
+            Self::File(rusqlite::Connection::open(db).unwrap())
+        };
+        match &mut lock {
+            Self::File(connection) => connection.execute_batch("BEGIN IMMEDIATE").unwrap(),
+            Self::Server(session) => session.run(&format!("BEGIN; {LOCK}")),
+        }
+        lock
+    }
+
+    /// Changes rows in the transaction that holds the lock.
+    pub(crate) fn change(&mut self, sql: &str) {
+        match self {
+            Self::File(connection) => connection.execute_batch(sql).unwrap(),
+            Self::Server(session) => session.run(sql),
+        }
+    }
+
+    /// Commits the changes, and releases the lock.
+    pub(crate) fn commit(mut self) {
+        self.change("COMMIT");
+    }
+
+    /// Releases the lock without a change.
+    pub(crate) fn release(mut self) {
+        self.change("ROLLBACK");
+    }
+}
+
+/// Acts of another process on the database, in which the engines differ.
+impl App {
+    /// Makes each change of this kind (`INSERT`, `UPDATE` or `DELETE`) in a table fail, until [`App::allow`].
+    pub(crate) fn forbid(&self, change: &str, table: &str) {
+        self.forbid_where(change, table, "1 = 1");
+    }
+
+    /// Does the same as `forbid` for the rows that satisfy a condition.
+    pub(crate) fn forbid_where(&self, change: &str, table: &str, condition: &str) {
+        let act = if is_server(&self.path) {
+            "EXECUTE FUNCTION forbidden()"
+        } else {
+            "BEGIN SELECT raise(ABORT, 'forbidden'); END"
+        };
+        self.change(&format!(
+            "CREATE TRIGGER forbidden_{table} BEFORE {change} ON {table} FOR EACH ROW WHEN ({condition}) {act}"
+        ));
+    }
+
+    /// Undoes [`App::forbid`].
+    pub(crate) fn allow(&self, table: &str) {
+        self.drop_trigger(&format!("forbidden_{table}"), table);
+    }
+
+    /// Removes a trigger of a table.
+    pub(crate) fn drop_trigger(&self, trigger: &str, table: &str) {
+        let of_table = if is_server(&self.path) { format!(" ON {table}") } else { String::new() };
+        self.change(&format!("DROP TRIGGER {trigger}{of_table}"));
+    }
+
+    /// Returns the names of the triggers of a table.
+    pub(crate) fn triggers(&self, table: &str) -> Vec<String> {
+        if is_server(&self.path) {
+            let sql = "SELECT tgname FROM pg_trigger WHERE NOT tgisinternal AND tgrelid =";
+            return self.sql(&format!("{sql} '{table}'::regclass"));
+        }
+        self.sql(&format!("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND tbl_name = '{table}'"))
+    }
+
+    /// Returns the names of the tables of the service, without those of the engine.
+    pub(crate) fn tables(&self) -> Vec<String> {
+        self.sql(if is_server(&self.path) {
+            "SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tablename NOT LIKE 'engine_%' ORDER BY 1"
+        } else {
+            "SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%' ORDER BY 1"
+        })
+    }
+
+    /// Returns whether the database contains a text: on SQLite, the bytes of the file and of the files next to it; on
+    /// PostgreSQL, a dump.
+    pub(crate) fn stores(&self, text: &str) -> bool {
+        let contents: Vec<Vec<u8>> = if is_server(&self.path) {
+            vec![PREPARED.server.dump(&name(&self.path))]
+        } else {
+            let files = std::fs::read_dir(self.path.parent().unwrap()).unwrap();
+            files.map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect()
+        };
+        let contains = |bytes: &Vec<u8>| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        contents.iter().any(contains)
+    }
+
+    /// Holds the lock under which the service writes, as another process would.
+    pub(crate) fn lock(&self) -> WriteLock {
+        WriteLock::take(&self.path)
+    }
 }
 
 fn name(db: &Path) -> String {

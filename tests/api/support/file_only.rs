@@ -4,8 +4,38 @@ use libtest_mimic::Trial;
 
 use super::database::is_postgres;
 
+const DAMAGE: &str = "overwrites pages of the file";
+const LIST: &str = "the erasure list is next to the file";
+const OLDER_COPY: &str = "replaces the file by an older copy, and only a file has an erasure list";
+const BACKUPS: &str = "the service makes backups only of a file";
+const IMPORT: &str = "only a file accepts an import of attachments";
+
 /// The tests, each with the reason why it needs a file.
-const TESTS: &[(&str, &str)] = &[];
+#[rustfmt::skip]
+const TESTS: &[(&str, &str)] = &[
+    ("attachment_import::a_file_is_imported_only_for_an_application_of_the_organization", IMPORT),
+    ("attachment_import::a_file_of_many_chunks_is_imported_once", IMPORT),
+    ("attachment_import::an_erasure_removes_imported_attachments", IMPORT),
+    ("attachment_import::an_unfinished_file_is_imported_again", IMPORT),
+    ("attachment_import::staff_see_and_download_an_imported_attachment", IMPORT),
+    ("candidate_erase::a_damaged_erasure_list_prevents_opening_the_file", LIST),
+    ("candidate_erase::a_start_on_an_older_copy_repeats_listed_erasures", OLDER_COPY),
+    ("candidate_erase::an_erasure_fails_when_its_list_cannot_be_written", LIST),
+    ("candidate_erase::an_erasure_removes_the_samples_of_analyze", "reads the statistics of SQLite"),
+    ("candidate_erase::repeating_an_erasure_adds_no_line_to_the_erasure_list", LIST),
+    ("console_security::platform_admins_see_the_age_of_the_newest_backup", BACKUPS),
+    ("failure::a_damaged_file_is_a_500_for_every_request_that_reads_it", DAMAGE),
+    ("failure::a_damaged_file_is_a_500_on_the_portal_without_details", DAMAGE),
+    ("failure::a_damaged_file_is_a_500_page_for_browsers", DAMAGE),
+    ("failure::a_service_with_a_damaged_file_is_alive_but_not_ready", DAMAGE),
+    ("failure::a_stopped_service_leaves_one_file", "concerns the write-ahead log of SQLite"),
+    ("health::a_stalled_reader_is_reported_until_it_ends", "concerns the write-ahead log of SQLite"),
+    ("health::old_and_missing_backups_cause_a_warning", BACKUPS),
+    ("retention::a_start_on_an_older_copy_does_not_repeat_retention_erasures", OLDER_COPY),
+    ("retention::the_erasure_list_names_retention_as_the_reason", LIST),
+    ("status_page_later_signup::a_start_on_an_older_copy_repeats_exactly_the_deletions", OLDER_COPY),
+    ("status_page_later_signup::an_erased_later_signup_stays_erased_on_an_older_copy", OLDER_COPY),
+];
 
 /// Ignores the tests that need a file, if the tests run on PostgreSQL.
 ///
@@ -18,6 +48,7 @@ pub(crate) fn mark(tests: Vec<Trial>) -> Vec<Trial> {
     for (name, _) in TESTS {
         assert!(tests.iter().any(|test| test.name() == *name), "there is no test {name}");
     }
+    eprintln!("{} tests need a file and are ignored on PostgreSQL", TESTS.len());
     let reason = |test: &Trial| TESTS.iter().find(|(name, _)| *name == test.name()).map(|(_, reason)| *reason);
     let mark = |test: Trial| match reason(&test) {
         Some(reason) => {
