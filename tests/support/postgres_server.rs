@@ -25,11 +25,15 @@ const FOLDERS: [&str; 6] = [
 pub(crate) const USER: &str = "tester";
 
 /// Creates a cluster in a temporary directory and serves it until the standard input ends, which it also does when the
-/// test process is killed. The lines `stop` and `start` on the standard input stop and start the server. The server has a TCP port of the loopback address and a Unix socket. It asks only the user
-/// `secret` for a password. It supports TLS if the variables CERT and KEY have a certificate and its key.
+/// test process is killed. The lines `stop` and `start` on the standard input stop and start the server. The directory is
+/// in memory if there is room: the service requires a server that syncs its files, and no test cuts the power. The server
+/// has a TCP port of the loopback address and a Unix socket. It asks only the user `secret` for a password. It supports
+/// TLS if the variables CERT and KEY have a certificate and its key.
 const SCRIPT: &str = r#"set -eu
 bin=$1; port=$2; shift 2
-dir=$(mktemp -d /tmp/appliance-postgres.XXXXXX)
+place=/tmp
+if [ -w /dev/shm ] && [ "$(df --output=avail -m /dev/shm | tail -n 1)" -gt 4000 ]; then place=/dev/shm; fi
+dir=$(mktemp -d "$place/appliance-postgres.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 "$bin/initdb" -D "$dir/data" -U tester -A trust -E UTF8 --locale=C --no-sync >"$dir/log" 2>&1
 echo "host all secret all scram-sha-256
