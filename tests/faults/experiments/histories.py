@@ -5,7 +5,8 @@ Method: four clients hire and reject the same few applicants of one role and rea
 note when each request began and ended. A search looks for an order of the requests that respects these times and in
 which a model of the role gives every answer that was given. Every second history ends with `kill -9`; each of its
 unanswered requests may or may not have taken effect. The last requests of each history, after all others, show the
-status of the role and of its applications.
+status of the role and of its applications. With FAULTS_POSTGRES=1, the service uses a PostgreSQL server instead of a
+file.
 
 If the claim were false: no such order would exist, for example because two hires for the last position were both
 answered with 200, or because a read did not show a decision that had been answered.
@@ -16,7 +17,7 @@ import threading
 import time
 
 from common import company as c
-from common import verdict
+from common import postgres, verdict
 from common.outcome import rounds
 from common.service import Directory, Service
 
@@ -80,28 +81,61 @@ def is_linearizable(requests):
     return False
 
 
+class File:
+    """The database of the histories on a file."""
+
+    def __init__(self, outcome, binary, directory):
+        numbers = range(1, APPLICATIONS + 1)
+        roles = [c.role(nth, [nth * 10 + number for number in numbers], POSITIONS) for nth in range(1, ROLES + 1)]
+        company = c.Company(binary, directory, content=c.document([c.organization("acme", roles)]))
+        self.path, self.staff, self.log = company.path, company.staff, None
+        self.check = lambda: verdict.sound(outcome, binary, company.path, "after the histories")
+
+    def role(self, role):
+        return f"role_{role}"
+
+    def step(self, role, application, step):
+        return f"cstep_{role * 10 + application + 1}_{step + 1}"
+
+
+class Databases:
+    """Creates a database with a company for each series of histories."""
+
+    def __init__(self, outcome, binary):
+        self.outcome, self.binary, self.count = outcome, binary, 0
+        self.server = postgres.Server() if postgres.IS_CHOSEN else None
+
+    def create(self, directory):
+        if self.server is None:
+            return File(self.outcome, self.binary, directory)
+        self.count += 1
+        name = f"histories_{self.count}"
+        company = postgres.Company(self.binary, directory, self.server, name, ROLES, APPLICATIONS, POSITIONS)
+        company.check = lambda: self.outcome.check(not company.findings(), "the hires of each role agree", company.findings())
+        return company
+
+
 def run(outcome, binary):
     prove_the_search(outcome)
+    databases = Databases(outcome, binary)
     wanted, made, requests, overlaps = rounds(60, 2000), 0, 0, 0
     while made < wanted:
         with Directory() as directory:
-            numbers = range(1, APPLICATIONS + 1)
-            roles = [c.role(nth, [nth * 10 + number for number in numbers], POSITIONS) for nth in range(1, ROLES + 1)]
-            company = c.Company(binary, directory, content=c.document([c.organization("acme", roles)]))
-            service = Service(binary, company.path)
+            company = databases.create(directory)
+            service = Service(binary, company.path, log=company.log)
             for role in range(1, min(ROLES, wanted - made) + 1):
                 is_killed = role % 2 == 0
                 history = record(outcome, service, company, role, is_killed)
                 if is_killed:
                     service.kill()
-                    service = Service(binary, company.path)
+                    service = Service(binary, company.path, log=company.log)
                 history += final_reads(service, company, role)
                 made, requests = made + 1, requests + len(history)
                 overlaps += sum(a.begun < b.begun < a.ended for a in history for b in history)
                 outcome.check(is_linearizable(history), "the history has an order that explains it",
                               sorted(history, key=lambda request: request.begun))
             service.stop()
-            verdict.sound(outcome, binary, company.path, "after the histories")
+            company.check()
     outcome.check(overlaps > made, "requests overlap", overlaps)
     outcome.report(f"{made} histories, {requests} requests, {overlaps} overlapping pairs")
 
@@ -128,7 +162,7 @@ def record(outcome, service, company, role, is_killed):
             with lock:
                 history.append(request)
             request.begun = time.monotonic()
-            status, text = send(client, role, request)
+            status, text = send(client, company, role, request)
             if status == 0:
                 request.answer = None
                 return
@@ -153,10 +187,10 @@ def draw(random):
     return Request(what, random.randrange(APPLICATIONS), random.randrange(2) if what == "reject" else None)
 
 
-def send(client, role, request):
+def send(client, company, role, request):
     if request.what == "read":
-        return client.send("GET", f"/api/v1/roles/role_{role}")
-    step = f"cstep_{role * 10 + request.application + 1}_{(request.step or 0) + 1}"
+        return client.send("GET", f"/api/v1/roles/{company.role(role)}")
+    step = company.step(role, request.application, request.step or 0)
     return client.send("POST", f"/api/v1/candidate-steps/{step}/{request.what}", {})
 
 
@@ -166,7 +200,7 @@ def final_reads(service, company, role):
     requests = [Request("read")] + [Request("hire", number) for number in range(APPLICATIONS)]
     for request in requests:
         request.begun = time.monotonic()
-        status, text = send(client, role, request)
+        status, text = send(client, company, role, request)
         request.ended = time.monotonic()
         request.answer = json.loads(text)["data"]["status"] if request.what == "read" else status
     return requests
