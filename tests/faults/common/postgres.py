@@ -1,6 +1,6 @@
-"""A PostgreSQL server that belongs to the experiment, and a company in one of its databases.
+"""A PostgreSQL server that belongs to the experiment, and organizations in its databases.
 
-With FAULTS_POSTGRES=1, an experiment that supports it uses this company instead of `company.Company`. The company is
+With FAULTS_POSTGRES=1, the experiments `histories` and `tenancy` use them instead of a file. The organizations are
 created with the HTTP API, because `appliance import` works only on a file.
 """
 
@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 
+from common import state
 from common.company import SCOPES
 from common.service import Service, run
 
@@ -78,46 +79,26 @@ class Server:
         shutil.rmtree(self.directory, ignore_errors=True)
 
 
-class Company:
-    """A database with an organization whose roles each have the same number of applications. `step` and `role` return
-    the ids, which the service chose."""
+class Database:
+    """A database of the service with a platform admin. No process is connected to it at first."""
 
-    def __init__(self, binary, directory, server, name, roles, applications, positions):
-        self.server, self.name = server, name
+    def __init__(self, binary, directory, server, name):
+        self.binary, self.server, self.name = binary, server, name
         server.rows("postgres", f"CREATE DATABASE {name}")
         self.path = f"postgres://{USER}@127.0.0.1:{server.port}/{name}?sslmode=disable"
         self.log = os.path.join(directory, f"{name}.log")
         self.admin = run(binary, "bootstrap-admin", "--db", self.path, "--email", "root@example.org",
                          check=True).stdout.strip()
-        service = Service(binary, self.path, log=self.log)
-        self._create(service.client(self.admin), roles, applications, positions)
-        service.stop()
 
-    def _create(self, admin, roles, applications, positions):
-        body = {"name": "Acme", "slug": "acme"}
-        organization = admin.call("POST", "/api/admin/organizations", body)["data"]["id"]
-        user = admin.call("POST", "/api/admin/users", {"email": "owner@acme.example", "name": "Owner"})["data"]["id"]
-        admin.call("PUT", f"/api/admin/organizations/{organization}/memberships/{user}", {"orgRole": "owner"})
-        body = {"userId": user, "name": "staff", "scopes": SCOPES}
-        self.staff = admin.call("POST", "/api/admin/api-keys", body)["data"]["key"]
-        self.roles, self.steps = [], {}
-        for role in range(1, roles + 1):
-            steps = [{"name": "Call", "stepType": "screening"}, {"name": "Offer", "stepType": "offer"}]
-            body = {"name": f"Engineer {role}", "public": True, "positions": positions, "steps": steps}
-            path = f"/api/v1/organizations/{organization}"
-            self.roles.append(admin.call("POST", f"{path}/roles", body, key=self.staff)["data"]["id"])
-            admin.call("POST", f"/api/v1/roles/{self.roles[-1]}/open", {}, key=self.staff)
-            for number in range(applications):
-                body = {"name": "Ada", "email": f"ada-{number}@example.net", "roleId": self.roles[-1]}
-                answer = admin.call("POST", f"{path}/candidates", body, key=self.staff)["data"]
-                application = next(one for one in answer["applications"] if one["roleId"] == self.roles[-1])
-                self.steps[role, number] = [step["id"] for step in application["steps"]]
+    def serve(self):
+        return Service(self.binary, self.path, log=self.log)
 
-    def role(self, role):
-        return self.roles[role - 1]
-
-    def step(self, role, application, step):
-        return self.steps[role, application][step]
+    def rows(self):
+        """Returns a digest of each table that an act can change."""
+        names = self.server.rows(self.name, "SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+        digest = "SELECT md5(string_agg(t::text, chr(10) ORDER BY t::text)) FROM {} t"
+        is_own = lambda name: name in state.OWN_TABLES or name.startswith("engine_")
+        return {name: self.server.rows(self.name, digest.format(name)) for name in names if not is_own(name)}
 
     def findings(self):
         """Returns the roles whose number of hires is not that of their hired applications, or is too high."""
@@ -125,3 +106,37 @@ class Company:
             SELECT r.id, r.status, r.hired, r.positions FROM roles r
             WHERE r.hired > r.positions OR r.hired <> (
               SELECT count(*) FROM candidate_roles a WHERE a.role_id = r.id AND a.status = 'Hired')""")
+
+
+class Organization:
+    """An organization, created over the API, whose roles each have the same number of applications. The service chose
+    its ids: `roles`, and by number of role (from 1) and application (from 0) `candidates`, `applications` and `steps`.
+    `staff` is the key of its owner."""
+
+    def __init__(self, admin, slug, roles, applications, positions):
+        self.id = admin.call("POST", "/api/admin/organizations", {"name": slug.title(), "slug": slug})["data"]["id"]
+        owner = {"email": f"owner@{slug}.example", "name": "Owner"}
+        self.owner = admin.call("POST", "/api/admin/users", owner)["data"]["id"]
+        admin.call("PUT", f"/api/admin/organizations/{self.id}/memberships/{self.owner}", {"orgRole": "owner"})
+        body = {"userId": self.owner, "name": "staff", "scopes": SCOPES}
+        self.staff = admin.call("POST", "/api/admin/api-keys", body)["data"]["key"]
+        self.roles, self.role_steps = {}, {}
+        self.candidates, self.applications, self.steps = {}, {}, {}
+        for role in range(1, roles + 1):
+            self._create_role(admin, role, positions)
+            for number in range(applications):
+                self._add_candidate(admin, role, number)
+
+    def _create_role(self, admin, number, positions):
+        steps = [{"name": "Call", "stepType": "screening"}, {"name": "Offer", "stepType": "offer"}]
+        body = {"name": f"Engineer {number}", "public": True, "positions": positions, "steps": steps}
+        role = admin.call("POST", f"/api/v1/organizations/{self.id}/roles", body, key=self.staff)["data"]
+        admin.call("POST", f"/api/v1/roles/{role['id']}/open", {}, key=self.staff)
+        self.roles[number], self.role_steps[number] = role["id"], [step["id"] for step in role["steps"]]
+
+    def _add_candidate(self, admin, role, number):
+        body = {"name": "Ada", "email": f"ada-{role}-{number}@example.net", "roleId": self.roles[role]}
+        answer = admin.call("POST", f"/api/v1/organizations/{self.id}/candidates", body, key=self.staff)["data"]
+        application = answer["applications"][0]
+        self.candidates[role, number], self.applications[role, number] = answer["id"], application["id"]
+        self.steps[role, number] = [step["id"] for step in application["steps"]]

@@ -81,15 +81,17 @@ def is_linearizable(requests):
     return False
 
 
-class File:
-    """The database of the histories on a file."""
+class FileCompany:
+    """A company on a file."""
 
     def __init__(self, outcome, binary, directory):
         numbers = range(1, APPLICATIONS + 1)
         roles = [c.role(nth, [nth * 10 + number for number in numbers], POSITIONS) for nth in range(1, ROLES + 1)]
         company = c.Company(binary, directory, content=c.document([c.organization("acme", roles)]))
-        self.path, self.staff, self.log = company.path, company.staff, None
-        self.check = lambda: verdict.sound(outcome, binary, company.path, "after the histories")
+        self.outcome, self.binary, self.path, self.staff = outcome, binary, company.path, company.staff
+
+    def serve(self):
+        return Service(self.binary, self.path)
 
     def role(self, role):
         return f"role_{role}"
@@ -97,38 +99,52 @@ class File:
     def step(self, role, application, step):
         return f"cstep_{role * 10 + application + 1}_{step + 1}"
 
+    def check(self):
+        verdict.sound(self.outcome, self.binary, self.path, "after the histories")
 
-class Databases:
-    """Creates a database with a company for each series of histories."""
 
-    def __init__(self, outcome, binary):
-        self.outcome, self.binary, self.count = outcome, binary, 0
-        self.server = postgres.Server() if postgres.IS_CHOSEN else None
+class ServerCompany:
+    """The same company on a PostgreSQL server."""
 
-    def create(self, directory):
-        if self.server is None:
-            return File(self.outcome, self.binary, directory)
-        self.count += 1
-        name = f"histories_{self.count}"
-        company = postgres.Company(self.binary, directory, self.server, name, ROLES, APPLICATIONS, POSITIONS)
-        company.check = lambda: self.outcome.check(not company.findings(), "the hires of each role agree", company.findings())
-        return company
+    def __init__(self, outcome, binary, directory, server, name):
+        self.outcome, self.database = outcome, postgres.Database(binary, directory, server, name)
+        service = self.serve()
+        admin = service.client(self.database.admin)
+        self.organization = postgres.Organization(admin, "acme", ROLES, APPLICATIONS, POSITIONS)
+        self.staff = self.organization.staff
+        service.stop()
+
+    def serve(self):
+        return self.database.serve()
+
+    def role(self, role):
+        return self.organization.roles[role]
+
+    def step(self, role, application, step):
+        return self.organization.steps[role, application][step]
+
+    def check(self):
+        findings = self.database.findings()
+        self.outcome.check(not findings, "each role counts its hires", findings)
 
 
 def run(outcome, binary):
     prove_the_search(outcome)
-    databases = Databases(outcome, binary)
+    server = postgres.Server() if postgres.IS_CHOSEN else None
     wanted, made, requests, overlaps = rounds(60, 2000), 0, 0, 0
     while made < wanted:
         with Directory() as directory:
-            company = databases.create(directory)
-            service = Service(binary, company.path, log=company.log)
+            if server:
+                company = ServerCompany(outcome, binary, directory, server, f"histories_{made}")
+            else:
+                company = FileCompany(outcome, binary, directory)
+            service = company.serve()
             for role in range(1, min(ROLES, wanted - made) + 1):
                 is_killed = role % 2 == 0
                 history = record(outcome, service, company, role, is_killed)
                 if is_killed:
                     service.kill()
-                    service = Service(binary, company.path, log=company.log)
+                    service = company.serve()
                 history += final_reads(service, company, role)
                 made, requests = made + 1, requests + len(history)
                 overlaps += sum(a.begun < b.begun < a.ended for a in history for b in history)
