@@ -8,7 +8,7 @@ use hyper::body::{Body, Incoming};
 use hyper::{Method, Request, Response};
 use tokio::sync::oneshot;
 
-use super::ResponseBody;
+use super::download::ResponseBody;
 use super::request_trail::{RequestTrail, log};
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply;
