@@ -92,7 +92,7 @@ fn main() {
     let began = Instant::now();
     let machine = figures::machine();
     let template = Template::make(&Cores::unpinned());
-    let server = TestServer::start(&[]).expect("PostgreSQL is installed");
+    let server = TestServer::start_on_disk().expect("PostgreSQL is installed");
     let (ours, raw) = (server.database(), server.database());
     for database in [&ours, &raw] {
         template::run(&["copy", "--from", template.path(), "--to", &url(&server, database)]);

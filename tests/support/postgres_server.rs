@@ -26,13 +26,13 @@ pub(crate) const USER: &str = "tester";
 
 /// Creates a cluster in a temporary directory and serves it until the standard input ends, which it also does when the
 /// test process is killed. The lines `stop` and `start` on the standard input stop and start the server. The directory is
-/// in memory if there is room: the service requires a server that syncs its files, and no test cuts the power. The server
-/// has a TCP port of the loopback address and a Unix socket. It asks only the user `secret` for a password. It supports
-/// TLS if the variables CERT and KEY have a certificate and its key.
+/// in the variable PLACE or, without it, in memory if there is room: the service requires a server that syncs its files,
+/// and no test cuts the power. The server has a TCP port of the loopback address and a Unix socket. It asks only the user
+/// `secret` for a password. It supports TLS if the variables CERT and KEY have a certificate and its key.
 const SCRIPT: &str = r#"set -eu
 bin=$1; port=$2; shift 2
-place=/tmp
-if [ -w /dev/shm ] && [ "$(df --output=avail -m /dev/shm | tail -n 1)" -gt 4000 ]; then place=/dev/shm; fi
+place=${PLACE:-/tmp}
+if [ -z "${PLACE:-}" ] && [ -w /dev/shm ] && [ "$(df --output=avail -m /dev/shm | tail -n 1)" -gt 4000 ]; then place=/dev/shm; fi
 dir=$(mktemp -d "$place/appliance-postgres.XXXXXX")
 trap 'rm -rf "$dir"' EXIT
 "$bin/initdb" -D "$dir/data" -U tester -A trust -E UTF8 --locale=C --no-sync >"$dir/log" 2>&1
@@ -88,8 +88,17 @@ impl TestServer {
         Self::start_with(settings, None)
     }
 
+    /// Starts a server whose files are on a disk, for measurements.
+    pub(crate) fn start_on_disk() -> Option<Self> {
+        Self::start_in(Some("/tmp"), &[], None)
+    }
+
     /// Starts a server with settings, and with a certificate and its key in PEM.
     pub(crate) fn start_with(settings: &[&str], certificate: Option<(&str, &str)>) -> Option<Self> {
+        Self::start_in(None, settings, certificate)
+    }
+
+    fn start_in(place: Option<&str>, settings: &[&str], certificate: Option<(&str, &str)>) -> Option<Self> {
         let Some(bin) = FOLDERS.iter().map(Path::new).find(|folder| folder.join("initdb").exists()) else {
             assert!(std::env::var_os("CI").is_none(), "PostgreSQL is not installed, and CI must not skip its tests");
             eprintln!("skipped: PostgreSQL is not installed");
@@ -98,6 +107,7 @@ impl TestServer {
         let port = free_port();
         let mut command = without_root();
         command.args(["sh", "-c", SCRIPT, "sh"]).arg(bin).arg(port.to_string());
+        command.env("PLACE", place.unwrap_or_default());
         if let Some((certificate, key)) = certificate {
             command.env("CERT", certificate).env("KEY", key);
         }
