@@ -80,8 +80,8 @@ impl<H: Hooks> Engine<H> {
         match self.run_batch(&mut batch, || Undo::Whole(Cell::new(false))) {
             BatchRun::Ended(outcome) => self.answering.give(batch.len(), move || answer_all(batch, &outcome)),
             // Each job runs again in its own transaction, so that only the failing job fails.
-            BatchRun::JobFailed(error) => {
-                self.writer.refuse_waiting_since(begun, &error);
+            BatchRun::JobFailed(_) => {
+                self.writer.refuse_waiting_since(begun, &too_slow());
                 self.each_alone(batch, Self::answer_alone, |rest| answer_all(rest, &Err(too_slow())));
             }
         }
@@ -122,8 +122,8 @@ impl<H: Hooks> Engine<H> {
         match self.append(&rows) {
             RowsRun::Appended(verdicts) => self.answering.give(rows.len(), move || H::answer(rows, verdicts)),
             // One row may be at fault, so each row is written in its own transaction.
-            RowsRun::RowFailed(error) if rows.len() > 1 => {
-                self.writer.refuse_waiting_since(begun, &error);
+            RowsRun::RowFailed(_) if rows.len() > 1 => {
+                self.writer.refuse_waiting_since(begun, &too_slow());
                 self.each_alone(rows, |engine, row| engine.record(vec![row]), |rest| H::fail(rest, &too_slow()));
             }
             RowsRun::RowFailed(error) | RowsRun::Failed(error) => H::fail(rows, &error),
