@@ -86,16 +86,23 @@ impl Server {
     pub(crate) fn spawn(url: &str) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_appliance"));
         command.args(["serve", "--db", url, "--listen", "127.0.0.1:0", "--rate-limit", "0"]);
-        let process = command.stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+        let process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         Self { process, address: SocketAddr::from(([127, 0, 0, 1], 0)) }
     }
 
     /// Waits until the server listens.
     pub(crate) fn await_start(mut self) -> Self {
-        let mut line = String::new();
-        BufReader::new(self.process.stdout.take().unwrap()).read_line(&mut line).unwrap();
-        let address = line.trim().strip_prefix("listening on http://").unwrap_or_else(|| panic!("{line:?}"));
+        let mut lines = BufReader::new(self.process.stderr.take().unwrap()).lines().map_while(Result::ok);
+        let mut log = Vec::new();
+        let address = lines.by_ref().find_map(|line| {
+            let address = line.strip_prefix("listening on http://").map(str::to_owned);
+            log.push(line);
+            address
+        });
+        let address = address.unwrap_or_else(|| panic!("the server has not started: {log:?}"));
         self.address = address.parse().unwrap();
+        // The server would stop at a full pipe.
+        std::thread::spawn(move || lines.for_each(drop));
         self
     }
 
