@@ -271,7 +271,7 @@ impl App {
     /// Changes the file with SQL, as another process would.
     pub(crate) fn change(&self, sql: &str) {
         if is_server(&self.path) {
-            database::run(&self.path, sql);
+            database::change(&self.path, sql);
             return;
         }
         let connection = rusqlite::Connection::open(&self.path).unwrap();

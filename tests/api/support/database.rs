@@ -23,13 +23,14 @@ const FUNCTIONS: &str = include_str!("sqlite_functions.sql");
 
 /// The syntax of SQLite that tests use in statements, each with that of PostgreSQL. These are all differences between the
 /// statements of tests; a statement that needs more is written so that both engines understand it.
-const SYNTAX: [(&str, &str); 6] = [
+const SYNTAX: [(&str, &str); 7] = [
     (" main.", " public."),
     ("BEGIN IMMEDIATE", "BEGIN"),
     ("PRAGMA foreign_keys = OFF", "SET session_replication_role = replica"),
     ("AS BLOB)", "AS BYTEA)"),
     (" char(", " sqlite_char("),
     (" x'", " '\\x"),
+    ("(x'", "('\\x"),
 ];
 
 /// The statement that takes the lock of the transactions that write, as they do.
@@ -83,6 +84,15 @@ pub(super) fn run(db: &Path, sql: &str) -> Vec<String> {
     let sql = SYNTAX.iter().fold(sql.to_owned(), |sql, (sqlite, postgres)| sql.replace(sqlite, postgres));
     let rows = PREPARED.server.rows(&name(db), &format!("\\pset null null\nSET bytea_output = 'hex';\n{sql};\n"));
     rows.iter().map(|row| row.split('|').map(cell).collect::<Vec<_>>().join("|")).collect()
+}
+
+/// Changes rows on the server as another client would. If the statements number rows themselves, the service continues
+/// after their numbers, as it does on SQLite.
+pub(super) fn change(db: &Path, sql: &str) {
+    run(db, sql);
+    if sql.contains("(number, ") {
+        run(db, "SELECT continue_numbers()");
+    }
 }
 
 /// Returns a cell as [`super::App::sql`] shows it on SQLite.

@@ -36,6 +36,20 @@ CREATE FUNCTION json_extract(document TEXT, path TEXT) RETURNS TEXT LANGUAGE sql
 CREATE FUNCTION sqlite_char(VARIADIC codes INT[]) RETURNS TEXT LANGUAGE sql AS
   $$ SELECT string_agg(chr(code), '' ORDER BY place) FROM unnest(codes) WITH ORDINALITY AS u (code, place) $$;
 
+-- Makes each identity column continue after its greatest number.
+CREATE FUNCTION continue_numbers() RETURNS VOID LANGUAGE plpgsql AS
+  $$ DECLARE
+       c RECORD;
+     BEGIN
+       FOR c IN
+         SELECT table_name AS t, column_name AS n FROM information_schema.columns
+         WHERE table_schema = 'public' AND is_identity = 'YES'
+       LOOP
+         EXECUTE format('SELECT setval(pg_get_serial_sequence(%L, %L), coalesce(max(%I), 0) + 1, false) FROM %I',
+                        c.t, c.n, c.n, c.t);
+       END LOOP;
+     END $$;
+
 -- Aborts the statement, as `raise(ABORT, …)` does.
 CREATE FUNCTION forbidden() RETURNS TRIGGER LANGUAGE plpgsql AS
   $$ BEGIN RAISE EXCEPTION 'forbidden'; END $$;

@@ -47,6 +47,7 @@ pub(crate) fn insert_signup(app: &App, hiring: &Hiring, application: Option<&str
     let sha256: String = Sha256::digest(CV).iter().map(|byte| format!("{byte:02x}")).collect();
     let (first, second) = hex.split_at(16);
     let (later_of, steps) = later_signup_columns(hiring, application, email);
+    let is_trusted = u8::from(application.is_some());
     let (application, bytes) = (quoted(application), CV.len());
     app.change(&format!(
         "BEGIN IMMEDIATE;
@@ -61,7 +62,7 @@ pub(crate) fn insert_signup(app: &App, hiring: &Hiring, application: Option<&str
          INSERT INTO document_pieces (document_number, number, content)
          SELECT number, 2, x'{second}' FROM documents WHERE id = 'doc_{token}';
          INSERT INTO status_pages (digest, candidate_role_id, signup_id, is_trusted, locale, issued_at)
-         VALUES (x'{digest}', {application}, {of_signup}, {of_signup} IS NULL, 'en', {now});
+         VALUES (x'{digest}', {application}, {of_signup}, {is_trusted}, 'en', {now});
          COMMIT;"
     ));
     format!("/status/{token}")
@@ -80,7 +81,7 @@ pub(crate) fn later_signup_columns(hiring: &Hiring, application: Option<&str>, e
     );
     let steps = format!(
         "(SELECT json_group_array(name) FROM
-            (SELECT name FROM role_steps WHERE role_id = '{role}' AND step_order IS NOT NULL ORDER BY step_order))"
+            (SELECT name FROM role_steps WHERE role_id = '{role}' AND step_order IS NOT NULL ORDER BY step_order) AS steps)"
     );
     (later_of, steps)
 }
