@@ -34,8 +34,8 @@ const AHEAD_STAYING_MAX: Duration = Duration::from_secs(1);
 
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The length of the tokens in signup links, in characters: 160 bits in base 32.
-const SIGNUP_TOKEN_CHARACTERS: usize = 32;
+/// The length of the tokens in signup links, in characters: 128 bits in 26 digits of base 32, and 32 bits in 7.
+const SIGNUP_TOKEN_CHARACTERS: usize = 33;
 
 /// The length of the tokens in status and sign-in links, in characters: 256 bits in base64.
 const LINK_TOKEN_CHARACTERS: usize = 43;
@@ -118,6 +118,7 @@ pub fn page_rows(text: &str) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::id;
 
     #[test]
     fn row_times_increase_even_if_the_clock_stops_or_goes_backwards() {
@@ -130,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_parameter_that_looks_like_a_secret_is_not_stored() {
-        let (short, long) = ("ab01".repeat(8), "Ab0-_".repeat(9)[..43].to_owned());
+        let (short, long) = (id::token(&[0xa5; 20]), "Ab0-_".repeat(9)[..43].to_owned());
         let id = "/api/v1/roles/{id}/steps";
         for (path, template, stored) in [
             ("/api/v1/roles/role_01kb2v8r4m0000000000000000/steps".to_owned(), id, None),

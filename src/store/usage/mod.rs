@@ -11,8 +11,6 @@ pub(crate) mod log;
 pub(crate) mod page;
 pub(crate) mod pruning;
 pub(crate) mod redate;
-#[cfg(all(test, feature = "postgres"))]
-mod server_tests;
 #[cfg(test)]
 mod tests;
 pub(crate) mod writer;

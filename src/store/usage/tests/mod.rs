@@ -1,5 +1,8 @@
 //! Tests of the usage log: its index, pruning and restarts.
 
+#[cfg(feature = "postgres")]
+mod two_servers;
+
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 
