@@ -29,7 +29,7 @@ mod settings;
 mod statement;
 mod target;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod tls;
 pub(crate) mod vacuum;
 mod value;

@@ -8,7 +8,7 @@ mod proxy;
 mod readers;
 #[path = "../../../../tests/support/postgres_server.rs"]
 #[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
-mod server;
+pub(crate) mod server;
 mod start;
 mod writer;
 

@@ -4,11 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-#[path = "../../../../tests/support/postgres_server.rs"]
-#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
-mod server;
-
 use super::super::{LogEntry, log, redate};
+use crate::db::postgres::tests::server;
 use crate::db::tx::Tx;
 use crate::domain::api_key::{self, Grant, KeySecret};
 use crate::domain::id::{Id, UserId};
