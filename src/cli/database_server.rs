@@ -17,7 +17,7 @@ const ONLY_FOR_FILES: [(&str, &str); 8] = [
     ("backup", "make a backup with pg_basebackup and an archive of the write-ahead log, or with pg_dump"),
     ("restore", "restore a backup with the tools of PostgreSQL, for example to a point in time"),
     ("check", "check the database with pg_amcheck"),
-    ("upgrade", "the tables on a server have had only one version so far, so they need no upgrade"),
+    ("upgrade", "`appliance serve` upgrades the tables of a server when it starts"),
     ("doctor", "ask the running service with GET /readyz"),
 ];
 

@@ -10,12 +10,14 @@ pub enum Halt {
     /// The name of one of the service's files no longer belongs to the file that the service has open, or the database
     /// file was overwritten. An operator must restore the files before the next start.
     Lost(String),
+    /// A newer server has upgraded the tables, which this program does not know. The text says what to do.
+    Upgraded(String),
 }
 
 impl std::fmt::Display for Halt {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Unknown(why) => f.write_str(why),
+            Self::Unknown(why) | Self::Upgraded(why) => f.write_str(why),
             Self::Lost(why) => write!(
                 f,
                 "{why} while the service was using it; the service stopped writing. Restore the file, or a backup with \

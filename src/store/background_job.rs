@@ -17,12 +17,18 @@ use super::parts::Parts;
 #[cfg(feature = "postgres")]
 use super::parts::Place;
 use super::role::closing;
+#[cfg(feature = "postgres")]
+use super::schema::CURRENT;
 use super::staging::job as import;
 use super::usage::{indexing, pruning};
 use super::{backup, cached_state, expiry};
 use crate::db::Error;
+#[cfg(feature = "postgres")]
+use crate::db::Halt;
 use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER};
 use crate::db::job_reader::JobReader;
+#[cfg(feature = "postgres")]
+use crate::db::postgres::version_refusal;
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
 use crate::db::sqlite::{checkpoint, full_disk};
 
@@ -42,7 +48,8 @@ const IMPORTS: BackgroundJob = BackgroundJob::new("imports");
 const CLOCK: BackgroundJob = BackgroundJob::new("clock");
 const ASKED_ERASURES: BackgroundJob = BackgroundJob::new("asked_erasures");
 const ROLE_CLOSING: BackgroundJob = BackgroundJob::new("role_closing");
-// Health does not report these five jobs, because their steps report no outcome.
+// Health does not report these six jobs, because their steps report no outcome.
+const SCHEMA_VERSION: BackgroundJob = BackgroundJob::new("schema_version");
 const CACHED_STATE: BackgroundJob = BackgroundJob::new("cached_state");
 const REFUSALS: BackgroundJob = BackgroundJob::new("refusals");
 const IDLE_CACHE: BackgroundJob = BackgroundJob::new("idle_cache");
@@ -84,7 +91,7 @@ enum Thread {
 type Row = (BackgroundJob, u64, Thread, fn(&Parts, &JobReader) -> Result<Step, Error>);
 
 #[rustfmt::skip]
-const TABLE: [Row; 15] = [
+const TABLE: [Row; 16] = [
     // Job          Rest ms  Thread                Prepared by        What it does
     (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state after changes by other processes and by writes that are not durable. Portals must show changes within 200 ms.
     (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the due counts of refused keys and failed sign-ins.
@@ -101,10 +108,14 @@ const TABLE: [Row; 15] = [
     (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step.
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
     (BACKUP,         1_000,  Thread::Backups,      backup),           // Copies the file if a backup is due. Has its own thread, because a copy can take minutes.
+    (SCHEMA_VERSION, 1_000,  Thread::Reads,        schema_version),   // Stops the service if a newer server has upgraded the tables.
 ];
 
 /// The jobs that only concern a file. They do not run if the data is on a server.
 const OF_FILE: [BackgroundJob; 4] = [IDLE_CACHE, RESERVE, CHECKPOINT, BACKUP];
+
+/// The job that only concerns a server.
+const OF_SERVER: [BackgroundJob; 1] = [SCHEMA_VERSION];
 
 /// The jobs that need to run on only one of several servers. The other jobs concern state in the memory of each server.
 #[cfg(feature = "postgres")]
@@ -128,7 +139,8 @@ fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
     let reader = parts.open_job_reader()?;
     let (mut writes, mut reads, mut checkpoints, mut backups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for &(job, rest_ms, thread, prepare) in rows {
-        if parts.file().is_none() && OF_FILE.contains(&job) {
+        let not_started: &[BackgroundJob] = if parts.file().is_none() { &OF_FILE } else { &OF_SERVER };
+        if not_started.contains(&job) {
             continue;
         }
         let step = with_lease(parts, job, prepare(parts, &reader)?);
@@ -246,6 +258,25 @@ fn wiping(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
         return Ok(erasure::vacuum_step(Arc::clone(&server.target), Arc::clone(&parts.erasures)));
     }
     Ok(erasure::wiping_step(reader.clone(), Arc::clone(&parts.erasures), Arc::clone(&parts.writer)))
+}
+
+#[cfg(feature = "postgres")]
+fn schema_version(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
+    let (reader, world) = (parts.open_job_reader()?, Arc::clone(&parts.world));
+    let broken = Arc::clone(parts.writer.broken());
+    Ok(Box::new(move || {
+        // If the database server does not answer, the next step tries again.
+        let found = reader.snapshot(world.now(), |tx| version_refusal(tx, CURRENT.version));
+        if let Ok(Some(why)) = found {
+            let _ = broken.set(Halt::Upgraded(why));
+        }
+        None
+    }))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn schema_version(_: &Parts, _: &JobReader) -> Result<Step, Error> {
+    Ok(Box::new(|| None))
 }
 
 fn checkpoints(parts: &Parts, _: &JobReader) -> Result<Step, Error> {

@@ -23,11 +23,15 @@ pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenEr
     file::prepare(path, &CURRENT, missing, older)
 }
 
-/// Checks that the file is missing, or that a service may open it.
+/// Checks that the file is missing, or that a service may open it. Connects to a server, and checks that a service could
+/// use it.
 ///
 /// # Errors
 /// [`OpenError::Empty`] for an empty file. The other errors are also errors of [`prepare`].
 pub fn require_servable(path: &Path) -> Result<(), OpenError> {
+    if is_server(path) {
+        return server_schema::check(path);
+    }
     file::require_servable(path, &CURRENT)
 }
 

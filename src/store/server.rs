@@ -41,6 +41,7 @@ mod supported {
     use crate::store::parts::{Parts, Place, ServerPlace};
     use crate::store::portal_comparison::PortalComparison;
     use crate::store::refused_credential::RefusalLog;
+    use crate::store::schema::CURRENT;
     use crate::store::server_schema::{prepare_target, refused, target};
     use crate::store::service::Store;
     use crate::store::usage::indexing::UnindexedRows;
@@ -50,7 +51,7 @@ mod supported {
     /// Opens the database for a service. Creates the tables in an empty schema.
     pub(in crate::store) fn open(url: &Path, world: &Arc<dyn World>, readers_max: u32) -> Result<Store, OpenError> {
         let target = Arc::new(target(url)?);
-        prepare_target(&target, postgres::Missing::Create)?;
+        prepare_target(&target, postgres::Purpose::Serve)?;
         let connection = postgres::open_to_write(&target).map_err(refused)?;
         let unindexed = Arc::new(UnindexedRows::of_several_servers());
         let cached = Arc::new(CachedState { unindexed, ..CachedState::default() });
@@ -60,7 +61,7 @@ mod supported {
         let hooks = StoreHooks::new(Arc::clone(&cached), Arc::clone(&erasures));
         let mut id = [0; ID_BYTES];
         world.fill(&mut id);
-        let server_writer = postgres::Writer::open(Arc::clone(&target), id, Patience::default())?;
+        let server_writer = postgres::Writer::open(Arc::clone(&target), CURRENT.version, id, Patience::default())?;
         let engine = Engine::new(server_writer, Arc::clone(&clock), hooks, Arc::clone(writer.broken()));
         let writer_thread = WriterThread::start(Arc::clone(&writer), WritingEngine::Postgres(engine))?;
         let readers = postgres::Readers::open(Arc::clone(&target), readers_max as usize).map_err(refused)?;

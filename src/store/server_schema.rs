@@ -1,9 +1,9 @@
 //! The tables of the store on a PostgreSQL server. Without the feature `postgres`, every step is refused.
 
 #[cfg(not(feature = "postgres"))]
-pub(super) use self::refused::{prepare, without_postgres};
+pub(super) use self::refused::{check, prepare, without_postgres};
 #[cfg(feature = "postgres")]
-pub(super) use self::supported::{prepare, prepare_target, refused, target};
+pub(super) use self::supported::{check, prepare, prepare_target, refused, target};
 
 #[cfg(not(feature = "postgres"))]
 mod refused {
@@ -13,6 +13,10 @@ mod refused {
     use crate::db::sqlite::file::Missing;
 
     pub(in crate::store) fn prepare(_: &Path, _: Missing) -> Result<(), OpenError> {
+        Err(without_postgres())
+    }
+
+    pub(in crate::store) fn check(_: &Path) -> Result<(), OpenError> {
         Err(without_postgres())
     }
 
@@ -26,25 +30,30 @@ mod refused {
 mod supported {
     use std::path::Path;
 
-    use crate::db::postgres::{self, Target};
+    use crate::db::OpenError;
+    use crate::db::postgres::{self, Purpose, Target};
     use crate::db::sqlite::file::Missing;
     use crate::db::sqlite::schema::APPLICATION_ID;
-    use crate::db::{OpenError, upgrade};
     use crate::store::schema::CURRENT;
 
-    /// Ensures that the schema exists and has this program's version.
+    /// Ensures that the schema exists and has this program's version. An older one is refused: only a service upgrades
+    /// it, because an upgrade stops the servers of the older version.
     pub(in crate::store) fn prepare(url: &Path, missing: Missing) -> Result<(), OpenError> {
-        let missing = match missing {
-            Missing::Create => postgres::Missing::Create,
-            Missing::Refuse => postgres::Missing::Refuse,
+        let purpose = match missing {
+            Missing::Create => Purpose::Create,
+            Missing::Refuse => Purpose::Use,
         };
-        prepare_target(&target(url)?, missing)
+        prepare_target(&target(url)?, purpose)
     }
 
-    pub(in crate::store) fn prepare_target(target: &Target, missing: postgres::Missing) -> Result<(), OpenError> {
-        let sql = CURRENT.sql.of(upgrade::Engine::Postgres);
-        let schema = postgres::Schema { application_id: APPLICATION_ID, version: CURRENT.version, sql };
-        postgres::prepare(target, &schema, missing).map_err(refused)
+    /// Checks that a service could start, and changes nothing.
+    pub(in crate::store) fn check(url: &Path) -> Result<(), OpenError> {
+        prepare_target(&target(url)?, Purpose::Check)
+    }
+
+    pub(in crate::store) fn prepare_target(target: &Target, purpose: Purpose) -> Result<(), OpenError> {
+        let schema = postgres::Schema { application_id: APPLICATION_ID, tables: &CURRENT };
+        postgres::prepare(target, &schema, purpose).map_err(refused)
     }
 
     pub(in crate::store) fn target(url: &Path) -> Result<Target, OpenError> {

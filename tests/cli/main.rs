@@ -30,6 +30,8 @@ mod lost;
 mod memory;
 mod organization;
 mod personal_data;
+#[cfg(feature = "postgres")]
+mod postgres;
 mod read_only;
 mod record;
 mod redirect;

@@ -29,6 +29,7 @@ pub(crate) const USER: &str = "tester";
 /// in the variable PLACE or, without it, in memory if there is room: the service requires a server that syncs its files,
 /// and no test cuts the power. The server has a TCP port of the loopback address and a Unix socket. It asks only the user
 /// `secret` for a password. It supports TLS if the variables CERT and KEY have a certificate and its key.
+/// With the variable STANDBY, it is a standby without a primary.
 const SCRIPT: &str = r#"set -eu
 bin=$1; port=$2; shift 2
 place=${PLACE:-/tmp}
@@ -39,6 +40,9 @@ trap 'rm -rf "$dir"' EXIT
 echo "host all secret all scram-sha-256
 $(cat "$dir/data/pg_hba.conf")" >"$dir/data/pg_hba.conf.new"
 mv "$dir/data/pg_hba.conf.new" "$dir/data/pg_hba.conf"
+if [ -n "${STANDBY:-}" ]; then
+  touch "$dir/data/standby.signal"
+fi
 if [ -n "${CERT:-}" ]; then
   umask 077
   echo "$CERT" >"$dir/data/server.crt"
@@ -90,15 +94,22 @@ impl TestServer {
 
     /// Starts a server whose files are on a disk, for measurements.
     pub(crate) fn start_on_disk() -> Option<Self> {
-        Self::start_in(Some("/tmp"), &[], None)
+        Self::start_in(&[], &[("PLACE", "/tmp")])
+    }
+
+    /// Starts a standby.
+    pub(crate) fn start_standby() -> Option<Self> {
+        Self::start_in(&[], &[("STANDBY", "1")])
     }
 
     /// Starts a server with settings, and with a certificate and its key in PEM.
     pub(crate) fn start_with(settings: &[&str], certificate: Option<(&str, &str)>) -> Option<Self> {
-        Self::start_in(None, settings, certificate)
+        let variables = certificate.map(|(certificate, key)| vec![("CERT", certificate), ("KEY", key)]);
+        Self::start_in(settings, &variables.unwrap_or_default())
     }
 
-    fn start_in(place: Option<&str>, settings: &[&str], certificate: Option<(&str, &str)>) -> Option<Self> {
+    /// Starts a server with settings and with variables of the script.
+    fn start_in(settings: &[&str], variables: &[(&str, &str)]) -> Option<Self> {
         let Some(bin) = FOLDERS.iter().map(Path::new).find(|folder| folder.join("initdb").exists()) else {
             assert!(std::env::var_os("CI").is_none(), "PostgreSQL is not installed, and CI must not skip its tests");
             eprintln!("skipped: PostgreSQL is not installed");
@@ -107,10 +118,7 @@ impl TestServer {
         let port = free_port();
         let mut command = without_root();
         command.args(["sh", "-c", SCRIPT, "sh"]).arg(bin).arg(port.to_string());
-        command.env("PLACE", place.unwrap_or_default());
-        if let Some((certificate, key)) = certificate {
-            command.env("CERT", certificate).env("KEY", key);
-        }
+        command.envs(variables.iter().copied());
         for setting in settings {
             command.args(["-c", setting]);
         }
@@ -218,6 +226,11 @@ impl TestServer {
         let mut command = self.client("psql", database);
         command.args(["-XqAt", "-v", "ON_ERROR_STOP=1", "-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::piped());
         command
+    }
+
+    /// Returns the directory with the data. Only the user of the server can read it.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.directory.join("data")
     }
 
     /// Kills a backend of the server with a signal, as the system does when memory runs out. The server then restarts

@@ -61,9 +61,7 @@ impl Args {
         let mut find = |option, sentence: Option<String>| {
             findings.extend(sentence.map(|sentence| Finding { option, sentence }));
         };
-        if !is_server(&self.path()) {
-            find("db", flaw_of_file(&self.path()));
-        }
+        find("db", flaw_of_database(&self.path()));
         find("tls-cert", self.tls.flaw_of_files(world));
         find("acme-domain", self.tls.acme.flaw_of_folder(&self.path()));
         find("acme-ca-file", self.tls.acme.flaw_of_trust());
@@ -83,6 +81,16 @@ impl Args {
         );
         findings
     }
+}
+
+/// Returns the reason why the service could not use its database. Connects to a server. Of a build without PostgreSQL,
+/// the URL of a server is a contradiction.
+fn flaw_of_database(db: &Path) -> Option<String> {
+    if !is_server(db) {
+        return flaw_of_file(db);
+    }
+    let can_connect = cfg!(feature = "postgres");
+    can_connect.then(|| store::file::require_servable(db).err()).flatten().map(|error| error.to_string())
 }
 
 /// Returns the reason why the service could neither open nor create its file.

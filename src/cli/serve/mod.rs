@@ -118,7 +118,7 @@ async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), 
         Stopped::Broken(halt) => {
             let failure = Failure::new(format!("the service cannot continue: {halt}"));
             return Err(match halt {
-                Halt::Unknown(_) => failure,
+                Halt::Unknown(_) | Halt::Upgraded(_) => failure,
                 Halt::Lost(_) => Failure { exit: EXIT_CONFIG, ..failure },
             });
         }

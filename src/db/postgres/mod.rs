@@ -1,6 +1,6 @@
 //! The PostgreSQL engine: connections, transactions, the outcome of a commit whose answer was lost, and the checks at
-//! the start. It knows PostgreSQL and two tables of its own (`engine_schema` and `engine_writers`), but no record of the
-//! service.
+//! the start. It knows PostgreSQL and two tables of its own (`engine_schema` and `engine_writers`), but
+//! no record of the service.
 //!
 //! The driver is `tokio-postgres`. Each connection has a runtime of its own on the thread that uses the connection
 //! ([`session`]), so that callers block, as they do with SQLite, and no statement wakes a second thread.
@@ -37,7 +37,7 @@ mod writer;
 
 pub(crate) use lease::SharedLease;
 pub(crate) use open_error::OpenError;
-pub(crate) use prepare::{Missing, Schema, prepare};
+pub(crate) use prepare::{Purpose, Schema, prepare, version_refusal};
 pub(crate) use readers::Readers;
 pub(crate) use registration::ID_BYTES;
 pub(crate) use settings::open_to_write;

@@ -6,6 +6,7 @@ use std::io;
 use tokio_rustls::rustls::Error as RustlsError;
 
 use super::error::Failure;
+use crate::db::error::Error;
 
 /// The reason why a server cannot be used.
 #[derive(Debug)]
@@ -40,18 +41,36 @@ pub(crate) enum OpenError {
     Missing { server: String, schema: String },
     /// The schema has tables of another program.
     Foreign { server: String, schema: String },
+    /// A table of the schema is missing.
+    Incomplete { server: String, schema: String, table: String },
     /// A newer version of the program wrote the schema.
     Newer { server: String, found: i64, known: i64 },
     /// An older version of the program wrote the schema.
     Older { server: String, found: i64, known: i64 },
+    /// The upgrade from an older version failed.
+    NotUpgraded { server: String, why: String, may_pass: bool },
     /// Another failure.
-    Failed { server: String, why: String },
+    Failed { server: String, why: String, may_pass: bool },
 }
 
 impl OpenError {
     /// Returns whether a later start might succeed without any action by the operator.
     pub(crate) fn may_pass(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::TooManyConnections(_) | Self::ReadOnly(_) | Self::Failed { .. })
+        match self {
+            Self::Unreachable { .. } | Self::TooManyConnections(_) | Self::ReadOnly(_) => true,
+            Self::NotUpgraded { may_pass, .. } | Self::Failed { may_pass, .. } => *may_pass,
+            _ => false,
+        }
+    }
+
+    /// Returns the error of a statement of the start.
+    pub(super) fn of_statement(server: &impl ToString, error: &Error) -> Self {
+        Self::Failed { server: server.to_string(), why: error.to_string(), may_pass: is_passing(error) }
+    }
+
+    /// Returns the error of a step of an upgrade.
+    pub(super) fn of_upgrade(server: &impl ToString, error: &Error) -> Self {
+        Self::NotUpgraded { server: server.to_string(), why: error.to_string(), may_pass: is_passing(error) }
     }
 
     /// Returns the error of a URL that the driver cannot parse. The text of the error may repeat the value of a
@@ -77,7 +96,10 @@ impl std::fmt::Display for OpenError {
             Self::Untrusted { server, why } => write!(f, "there is no trusted connection to {server}: {why}"),
             Self::Refused { server, why } => write!(f, "{server} refuses the user or the password: {why}"),
             Self::NoDatabase(server) => write!(f, "{server} does not exist; create the database first"),
-            Self::Failed { server, why } => write!(f, "{server} cannot be opened: {why}"),
+            Self::Failed { server, why, .. } => write!(f, "{server} cannot be opened: {why}"),
+            Self::NotUpgraded { server, why, .. } => {
+                write!(f, "{server} could not be upgraded and was not changed: {why}")
+            }
             Self::TooOld { server, found } => {
                 write!(f, "{server} runs PostgreSQL {found}; the service needs version 15 or newer")
             }
@@ -98,6 +120,11 @@ impl std::fmt::Display for OpenError {
                 f,
                 "the schema {schema} of {server} has tables of another program and was not changed; use an empty schema"
             ),
+            Self::Incomplete { server, schema, table } => write!(
+                f,
+                "the schema {schema} of {server} lacks the table {table} and was not changed; restore the whole \
+                 database, or use an empty schema"
+            ),
             Self::Newer { server, found, known } => write!(
                 f,
                 "{server} has version {found}, but this program supports only version {known}; the database was not \
@@ -106,8 +133,8 @@ impl std::fmt::Display for OpenError {
             Self::Older { server, found, known } => {
                 write!(
                     f,
-                    "{server} has version {found}, but this program needs version {known}, and it cannot upgrade a \
-                     server; use the older version of the program"
+                    "{server} has version {found}, but this program needs version {known}; `appliance serve` upgrades \
+                     the database when it starts"
                 )
             }
         }
@@ -115,6 +142,12 @@ impl std::fmt::Display for OpenError {
 }
 
 impl StdError for OpenError {}
+
+/// Returns whether a later start may succeed. An answer that counts as a defect comes from the tables, the rights or the
+/// settings of the server, so the next answer is the same.
+fn is_passing(error: &Error) -> bool {
+    !matches!(error, Error::Defect(_))
+}
 
 /// Classifies the failure of a new connection.
 pub(super) fn of_connect(server: &str, failure: &Failure) -> OpenError {
@@ -127,7 +160,7 @@ pub(super) fn of_connect(server: &str, failure: &Failure) -> OpenError {
             "57P01" | "57P02" | "57P03" => OpenError::Unreachable { server, why },
             "42501" => OpenError::Rights { server, missing: "it may not connect to the database".to_owned() },
             _ if code.starts_with("28") => OpenError::Refused { server, why },
-            _ => OpenError::Failed { server, why },
+            _ => OpenError::Failed { server, why, may_pass: is_passing(&failure.error()) },
         };
     }
     let Failure::Driver(error) = failure else { return OpenError::Unreachable { server, why } };
@@ -148,7 +181,7 @@ pub(super) fn of_connect(server: &str, failure: &Failure) -> OpenError {
         }
         // The driver's texts for a password that is missing or for a proof of the server that is wrong.
         None if why.contains("authentication") || why.contains("password") => OpenError::Refused { server, why },
-        None => OpenError::Failed { server, why },
+        None => OpenError::Failed { server, why, may_pass: true },
     }
 }
 

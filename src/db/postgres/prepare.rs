@@ -1,4 +1,4 @@
-//! Prepares the schema before anything else uses it: creates, recognizes or refuses it.
+//! Prepares the schema before anything else uses it: creates, upgrades, recognizes or refuses it.
 
 use std::time::Duration;
 
@@ -8,10 +8,19 @@ use super::open_error::OpenError;
 use super::registration;
 use super::settings::{self, Use};
 use super::target::Target;
+use super::writer::other_version;
+use crate::db::connection::Connection as SharedConnection;
 use crate::db::error::Error;
+use crate::db::tx::{self, Tx};
+use crate::db::upgrade::{self, Engine, EngineStep, Upgrade};
 
-/// The time for the commit of a new schema.
+/// The time for the commit of a new or upgraded schema.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// The statements that wait for another server that is preparing the schema. An upgrade can take a minute. The tables
+/// themselves are not waited for that long, because requests would wait behind the upgrade.
+const WAIT_FOR_OTHERS: &str = "SET LOCAL lock_timeout = '60s'";
+const WAIT_FOR_TABLES: &str = "SET LOCAL lock_timeout = '5s'";
 
 /// The table that shows whose schema this is, as `application_id` and `user_version` do in a SQLite file.
 const ENGINE_SCHEMA: &str = "CREATE TABLE engine_schema (
@@ -21,104 +30,233 @@ const ENGINE_SCHEMA: &str = "CREATE TABLE engine_schema (
 )";
 
 /// The schema that this program needs.
-pub(crate) struct Schema {
+pub(crate) struct Schema<'a> {
     /// The number of this program.
     pub(crate) application_id: i64,
-    pub(crate) version: i64,
-    /// The statements that create the tables.
-    pub(crate) sql: &'static str,
+    pub(crate) tables: &'a upgrade::Schema,
 }
 
-/// How to handle an empty schema.
+/// The changes to the schema that a caller wants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Missing {
+pub(crate) enum Purpose {
+    /// Creates the tables in an empty schema, and upgrades those of an older version.
+    Serve,
+    /// Creates the tables in an empty schema.
     Create,
-    Refuse,
+    /// Changes nothing, and needs the tables of this version.
+    Use,
+    /// Changes nothing. Succeeds if [`Purpose::Serve`] would, as far as this can be known.
+    Check,
 }
 
+/// Ensures that the schema exists and has this program's version. Does not change a schema of another program or of a
+/// newer version. Several servers may do this at the same time.
+pub(crate) fn prepare(target: &Target, schema: &Schema<'_>, purpose: Purpose) -> Result<(), OpenError> {
+    let connection = SharedConnection::of_postgres(settings::open(target, Use::Maintain)?);
+    Preparation { connection, server: target.to_string(), schema }.run(purpose)
+}
+
+/// The state of a schema.
 enum Found {
     Empty,
     Foreign,
+    Unreadable,
     Version(i64),
 }
 
-/// Ensures that the schema exists and has this program's version. Does not change a schema of another program or of
-/// another version. Several servers may do this at the same time.
-pub(crate) fn prepare(target: &Target, schema: &Schema, missing: Missing) -> Result<(), OpenError> {
-    let connection = settings::open(target, Use::Write)?;
-    let server = target.to_string();
-    let failed = |error: Error| OpenError::Failed { server: target.to_string(), why: error.to_string() };
-    connection.begin(&format!("BEGIN; {}", Lock::Schema.wait())).map_err(failed)?;
-    match recognize(&connection, schema).map_err(failed)? {
-        Found::Version(found) if found == schema.version => {
-            let rights = missing_rights(&connection).map_err(failed)?;
-            connection.roll_back().map_err(failed)?;
-            rights.map_or(Ok(()), |missing| Err(OpenError::Rights { server, missing }))
-        }
-        Found::Version(found) if found > schema.version => {
-            Err(OpenError::Newer { server, found, known: schema.version })
-        }
-        Found::Version(found) => Err(OpenError::Older { server, found, known: schema.version }),
-        Found::Empty if missing == Missing::Create => create(&connection, target, schema),
-        Found::Empty => Err(OpenError::Missing { schema: name(&connection).map_err(failed)?, server }),
-        Found::Foreign => Err(OpenError::Foreign { schema: name(&connection).map_err(failed)?, server }),
-    }
+struct Preparation<'a> {
+    connection: SharedConnection,
+    server: String,
+    schema: &'a Schema<'a>,
 }
 
-fn recognize(connection: &Connection, schema: &Schema) -> Result<Found, Error> {
-    let sql = "SELECT to_regclass(quote_ident(current_schema()) || '.engine_schema') IS NOT NULL";
-    let is_marked = first(connection, sql)?.as_deref() == Some("t");
-    if !is_marked {
-        let sql = "SELECT count(*)
+impl Preparation<'_> {
+    fn run(&self, purpose: Purpose) -> Result<(), OpenError> {
+        let lock = Lock::Schema.wait();
+        let begin = format!("BEGIN; {WAIT_FOR_OTHERS}; {lock}; {WAIT_FOR_TABLES}");
+        self.postgres().begin(&begin).map_err(|error| self.failed(&error))?;
+        let done = self.decide(purpose);
+        // Without a commit, the connection ends here, and with it the transaction.
+        let _ = self.postgres().roll_back();
+        done
+    }
+
+    fn decide(&self, purpose: Purpose) -> Result<(), OpenError> {
+        let (server, known) = (self.server.clone(), self.schema.tables.version);
+        match self.recognize().map_err(|error| self.failed(&error))? {
+            Found::Version(found) if found == known => self.require_tables().and_then(|()| self.require_rights()),
+            Found::Version(found) if found > known => Err(OpenError::Newer { server, found, known }),
+            Found::Version(found) => match purpose {
+                Purpose::Serve => self.upgrade(found),
+                Purpose::Check => self.require_ownership().and_then(|()| self.upgrades(found).map(drop)),
+                Purpose::Create | Purpose::Use => Err(OpenError::Older { server, found, known }),
+            },
+            Found::Empty => match purpose {
+                Purpose::Serve | Purpose::Create => self.create(),
+                Purpose::Check => self.require_right_to_create(),
+                Purpose::Use => Err(OpenError::Missing { schema: self.name()?, server }),
+            },
+            Found::Foreign => Err(OpenError::Foreign { schema: self.name()?, server }),
+            Found::Unreadable => self.require_rights(),
+        }
+    }
+
+    fn postgres(&self) -> &Connection {
+        self.connection.as_postgres()
+    }
+
+    /// Recognizes the schema. A table `engine_schema` of another program has other columns or another number.
+    fn recognize(&self) -> Result<Found, Error> {
+        let sql = "SELECT CASE
+                     WHEN mark IS NULL AND EXISTS (
+                       SELECT FROM pg_class
+                       WHERE relnamespace = current_schema()::regnamespace
+                         AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f')
+                     ) THEN 'foreign'
+                     WHEN mark IS NULL THEN 'empty'
+                     WHEN (
+                       SELECT count(*) FROM pg_attribute
+                       WHERE attrelid = mark AND atttypid = 'bigint'::regtype
+                         AND attname IN ('id', 'application_id', 'version')
+                     ) < 3 THEN 'foreign'
+                     WHEN NOT has_table_privilege(mark, 'SELECT') THEN 'unreadable'
+                     ELSE 'marked'
+                   END
+                   FROM to_regclass(quote_ident(current_schema()) || '.engine_schema') AS mark";
+        match self.first(sql)?.as_deref() {
+            Some("marked") => {}
+            Some("empty") => return Ok(Found::Empty),
+            Some("unreadable") => return Ok(Found::Unreadable),
+            _ => return Ok(Found::Foreign),
+        }
+        let sql = format!("SELECT version FROM engine_schema WHERE application_id = {}", self.schema.application_id);
+        let version = self.first(&sql)?.and_then(|text| text.parse().ok());
+        Ok(version.map_or(Found::Foreign, Found::Version))
+    }
+
+    fn create(&self) -> Result<(), OpenError> {
+        self.require_right_to_create()?;
+        let mark = format!(
+            "INSERT INTO engine_schema (id, application_id, version) VALUES (1, {}, {})",
+            self.schema.application_id, self.schema.tables.version
+        );
+        let tables = self.schema.tables.sql.of(Engine::Postgres);
+        for sql in [ENGINE_SCHEMA, registration::TABLE, tables, &mark] {
+            self.postgres().batch(sql).map_err(|error| self.failed(&error))?;
+        }
+        self.commit()
+    }
+
+    /// Upgrades the tables. No other server writes meanwhile: every transaction that writes records holds the lock of
+    /// the writers, and checks the version under it.
+    fn upgrade(&self, found: i64) -> Result<(), OpenError> {
+        self.require_ownership()?;
+        let upgrades = self.upgrades(found)?;
+        self.run_steps(upgrades).map_err(|error| OpenError::of_upgrade(&self.server, &error))?;
+        self.commit()
+    }
+
+    fn run_steps(&self, upgrades: &[Upgrade]) -> Result<(), Error> {
+        self.postgres().batch(&Lock::Writer.wait())?;
+        for step in upgrades.iter().flat_map(|upgrade| upgrade.steps) {
+            match step.of(Engine::Postgres) {
+                EngineStep::Sql(sql) => self.postgres().batch(sql)?,
+                EngineStep::Code(run) => tx::in_upgrade(&self.connection, run)?,
+            }
+        }
+        self.postgres().batch(&format!("UPDATE engine_schema SET version = {}", self.schema.tables.version))
+    }
+
+    fn upgrades(&self, found: i64) -> Result<&'static [Upgrade], OpenError> {
+        self.schema.tables.upgrades_from(found).map_err(|error| self.failed(&error))
+    }
+
+    fn commit(&self) -> Result<(), OpenError> {
+        self.postgres().commit(COMMIT_TIMEOUT).map_err(|failure| match failure {
+            CommitFailure::RolledBack(error, _) => self.failed(&error),
+            // The next start finds the new schema, or the one before it.
+            CommitFailure::Unknown(why) => self.failed(&Error::Unavailable(why)),
+        })
+    }
+
+    fn require_right_to_create(&self) -> Result<(), OpenError> {
+        let sql = "SELECT has_schema_privilege(current_schema(), 'CREATE')";
+        if self.first(sql).map_err(|error| self.failed(&error))?.as_deref() == Some("t") {
+            return Ok(());
+        }
+        Err(self.lacks_right(format!("it may not create tables in the schema {}", self.name()?)))
+    }
+
+    /// Requires the right to change the tables, which only their owner has.
+    fn require_ownership(&self) -> Result<(), OpenError> {
+        let sql = "SELECT relname || ' belongs to ' || pg_get_userbyid(relowner)
                    FROM pg_class
-                   JOIN pg_namespace ON pg_namespace.oid = relnamespace
-                   WHERE nspname = current_schema() AND relkind IN ('r', 'p', 'v', 'm', 'S', 'f')";
-        let is_empty = first(connection, sql)?.as_deref() == Some("0");
-        return Ok(if is_empty { Found::Empty } else { Found::Foreign });
+                   WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+                     AND NOT pg_has_role(relowner, 'USAGE')
+                   ORDER BY relname
+                   LIMIT 1";
+        match self.first(sql).map_err(|error| self.failed(&error))? {
+            Some(table) => Err(self.lacks_right(format!("the table {table}, and only its owner can upgrade it"))),
+            None => Ok(()),
+        }
     }
-    let sql = format!("SELECT version FROM engine_schema WHERE application_id = {}", schema.application_id);
-    let version = first(connection, &sql)?.and_then(|text| text.parse().ok());
-    Ok(version.map_or(Found::Foreign, Found::Version))
-}
 
-fn create(connection: &Connection, target: &Target, schema: &Schema) -> Result<(), OpenError> {
-    let may_create = "SELECT has_schema_privilege(current_schema(), 'CREATE')";
-    let failed = |error: Error| OpenError::Failed { server: target.to_string(), why: error.to_string() };
-    if first(connection, may_create).map_err(failed)?.as_deref() != Some("t") {
-        let missing = format!("it may not create tables in the schema {}", name(connection).map_err(failed)?);
-        return Err(OpenError::Rights { server: target.to_string(), missing });
+    /// Requires all tables of this version. An interrupted restore with the tools of PostgreSQL leaves a part of them.
+    fn require_tables(&self) -> Result<(), OpenError> {
+        let texts = [registration::TABLE, self.schema.tables.sql.of(Engine::Postgres)];
+        let names: Vec<&str> = texts.into_iter().flat_map(table_names).collect();
+        let sql = format!(
+            "SELECT name
+             FROM unnest(ARRAY['{}']) AS name
+             WHERE to_regclass(quote_ident(current_schema()) || '.' || quote_ident(name)) IS NULL
+             LIMIT 1",
+            names.join("', '")
+        );
+        match self.first(&sql).map_err(|error| self.failed(&error))? {
+            Some(table) => Err(OpenError::Incomplete { server: self.server.clone(), schema: self.name()?, table }),
+            None => Ok(()),
+        }
     }
-    let mark = format!(
-        "INSERT INTO engine_schema (id, application_id, version) VALUES (1, {}, {})",
-        schema.application_id, schema.version
-    );
-    for sql in [ENGINE_SCHEMA, registration::TABLE, schema.sql, &mark] {
-        connection.batch(sql).map_err(failed)?;
+
+    /// Requires the rights to read and write all tables.
+    fn require_rights(&self) -> Result<(), OpenError> {
+        let sql = "SELECT relname || ' needs SELECT, INSERT, UPDATE and DELETE'
+                   FROM pg_class
+                   WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
+                     AND NOT (has_table_privilege(oid, 'SELECT') AND has_table_privilege(oid, 'INSERT')
+                              AND has_table_privilege(oid, 'UPDATE') AND has_table_privilege(oid, 'DELETE'))
+                   ORDER BY relname
+                   LIMIT 1";
+        match self.first(sql).map_err(|error| self.failed(&error))? {
+            Some(table) => Err(self.lacks_right(format!("the table {table}"))),
+            None => Ok(()),
+        }
     }
-    connection.commit(COMMIT_TIMEOUT).map_err(|failure| match failure {
-        CommitFailure::RolledBack(error, _) => failed(error),
-        // The next start finds the schema, or none.
-        CommitFailure::Unknown(why) => failed(Error::Unavailable(why)),
-    })
+
+    fn lacks_right(&self, missing: String) -> OpenError {
+        OpenError::Rights { server: self.server.clone(), missing }
+    }
+
+    fn failed(&self, error: &Error) -> OpenError {
+        OpenError::of_statement(&self.server, error)
+    }
+
+    fn name(&self) -> Result<String, OpenError> {
+        Ok(self.first("SELECT current_schema()").map_err(|error| self.failed(&error))?.unwrap_or_default())
+    }
+
+    fn first(&self, sql: &str) -> Result<Option<String>, Error> {
+        Ok(self.postgres().texts(sql)?.into_iter().next().flatten())
+    }
 }
 
-/// Returns the first table on which the user lacks a right, with all rights that the user needs.
-fn missing_rights(connection: &Connection) -> Result<Option<String>, Error> {
-    let sql = "SELECT relname || ' needs SELECT, INSERT, UPDATE and DELETE'
-               FROM pg_class
-               JOIN pg_namespace ON pg_namespace.oid = relnamespace
-               WHERE nspname = current_schema() AND relkind IN ('r', 'p')
-                 AND NOT (has_table_privilege(pg_class.oid, 'SELECT') AND has_table_privilege(pg_class.oid, 'INSERT')
-                          AND has_table_privilege(pg_class.oid, 'UPDATE') AND has_table_privilege(pg_class.oid, 'DELETE'))
-               ORDER BY relname
-               LIMIT 1";
-    Ok(first(connection, sql)?.map(|table| format!("the table {table}")))
+/// Returns a sentence if the tables no longer have this version, because a newer server has upgraded them.
+pub(crate) fn version_refusal(tx: &Tx<'_>, known: i64) -> Result<Option<String>, Error> {
+    let found: Option<i64> = tx.value("SELECT version FROM engine_schema", [])?;
+    Ok(found.filter(|found| *found != known).map(|found| other_version(found, known)))
 }
 
-fn name(connection: &Connection) -> Result<String, Error> {
-    Ok(first(connection, "SELECT current_schema()")?.unwrap_or_default())
-}
-
-fn first(connection: &Connection, sql: &str) -> Result<Option<String>, Error> {
-    Ok(connection.texts(sql)?.into_iter().next().flatten())
+/// Returns the names of the tables that these statements create. Each such statement begins a line.
+fn table_names(sql: &str) -> impl Iterator<Item = &str> {
+    sql.lines().filter_map(|line| line.strip_prefix("CREATE TABLE ")?.split([' ', '(']).next())
 }

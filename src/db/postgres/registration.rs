@@ -43,10 +43,14 @@ impl WriterId {
     }
 
     /// Returns the statement that sets the row to the number of a transaction. It affects no row if the registration is
-    /// not the newest.
-    pub(super) fn number(&self, batch: i64, epoch: i64) -> String {
+    /// not the newest, or if the tables have another version than this. An upgrade holds the lock of the writers, so the
+    /// version stays the same until the transaction ends.
+    pub(super) fn number(&self, batch: i64, epoch: i64, version: i64) -> String {
         let id = &self.0;
-        format!("UPDATE engine_writers SET batch = {batch}, seen_at = now() WHERE id = '{id}' AND epoch = {epoch}")
+        format!(
+            "UPDATE engine_writers SET batch = {batch}, seen_at = now()
+             WHERE id = '{id}' AND epoch = {epoch} AND (SELECT version FROM engine_schema) = {version}"
+        )
     }
 
     /// Registers the writer, and waits until its lost transaction has ended.
@@ -60,7 +64,7 @@ impl WriterId {
              VALUES ('{}', 0, 0, now())
              ON CONFLICT (id) DO UPDATE
              SET epoch = known.epoch + 1, seen_at = now()
-             RETURNING batch || ' ' || epoch",
+             RETURNING batch || ' ' || epoch || ' ' || (SELECT version FROM engine_schema)",
             self.0
         );
         let found = connection.texts(&sql).inspect_err(|_| drop(connection.roll_back()))?;
@@ -92,12 +96,15 @@ pub(super) struct Registration {
     /// The number of the writer's last commit.
     pub(super) batch: i64,
     pub(super) epoch: i64,
+    /// The version of the tables.
+    pub(super) version: i64,
 }
 
 impl Registration {
     fn parse(text: &str) -> Option<Self> {
-        let (batch, epoch) = text.split_once(' ')?;
-        Some(Self { batch: batch.parse().ok()?, epoch: epoch.parse().ok()? })
+        let mut numbers = text.split(' ').map(str::parse);
+        let mut number = || numbers.next()?.ok();
+        Some(Self { batch: number()?, epoch: number()?, version: number()? })
     }
 
     /// Returns whether the transaction after this registration's last commit was committed, according to a newer
@@ -146,7 +153,7 @@ mod tests {
 
     #[test]
     fn a_newer_registration_shows_whether_the_next_transaction_was_committed() {
-        let known = Registration { batch: 7, epoch: 2 };
+        let known = Registration { batch: 7, epoch: 2, version: 1 };
         for (batch, epoch, has_advanced) in [
             (8, 3, Some(true)),
             (7, 3, Some(false)),
@@ -157,7 +164,7 @@ mod tests {
             (7, 1, None),
             (9, 3, None),
         ] {
-            assert_eq!(known.has_advanced(Registration { batch, epoch }), has_advanced, "{batch} {epoch}");
+            assert_eq!(known.has_advanced(Registration { batch, epoch, version: 1 }), has_advanced, "{batch} {epoch}");
         }
     }
 }

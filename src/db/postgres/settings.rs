@@ -17,8 +17,8 @@ const VERSION_MIN: u32 = 150_000;
 /// exports read in pages.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The maximum time for the maintenance of one table. A service that is stopping waits until the maintenance ends.
-const MAINTENANCE_TIMEOUT: Duration = Duration::from_secs(300);
+/// The maximum time for the maintenance of one table, or for a step of an upgrade. A large table takes minutes.
+const MAINTENANCE_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 /// The maximum time for which a statement waits for a lock, as for a SQLite file.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
@@ -35,7 +35,7 @@ const ANSWER_MARGIN: Duration = Duration::from_secs(5);
 pub(crate) enum Use {
     Write,
     Read,
-    /// For maintenance of tables, which can take longer than a statement of a request.
+    /// For maintenance and upgrades of tables, which can take longer than a statement of a request.
     Maintain,
     /// For one lock that is held as long as the connection lasts, or for notifications.
     Idle,
@@ -75,7 +75,7 @@ pub(super) fn reopen(target: &Target, for_use: Use) -> Result<Connection, Error>
 
 fn set_up(target: &Target, session: Session, for_use: Use) -> Result<Connection, OpenError> {
     let connection = Connection::new(session, statement_timeout(for_use) + ANSWER_MARGIN);
-    let failed = |error: Error| OpenError::Failed { server: target.to_string(), why: error.to_string() };
+    let failed = |error: Error| OpenError::of_statement(target, &error);
     let found = connection.texts(FACTS).map_err(failed)?;
     let facts = Facts::of(&found).ok_or_else(|| failed(Error::Defect("it is not PostgreSQL".to_owned())))?;
     facts.check(target)?;

@@ -89,6 +89,8 @@ pub(crate) struct Writer {
     backend: Option<Backend>,
     /// The registration, with the number of the last transaction that was committed, as far as the writer knows.
     registered: Registration,
+    /// The version of the tables that this program knows. A newer server upgrades the tables while older ones run.
+    version: i64,
     /// Whether the last attempt has begun its transaction.
     has_begun: bool,
     refuse_waiting: Box<RefuseWaiting>,
@@ -101,8 +103,14 @@ enum Attempt<T> {
 }
 
 impl Writer {
-    /// Connects and registers a writer. The bytes of its id must be random.
-    pub(crate) fn open(target: Arc<Target>, id: [u8; ID_BYTES], patience: Patience) -> Result<Self, Error> {
+    /// Connects and registers a writer. The bytes of its id must be random. The writer writes only to tables of this
+    /// version.
+    pub(crate) fn open(
+        target: Arc<Target>,
+        version: i64,
+        id: [u8; ID_BYTES],
+        patience: Patience,
+    ) -> Result<Self, Error> {
         let mut writer = Self {
             target,
             id: WriterId::new(id),
@@ -110,6 +118,7 @@ impl Writer {
             connection: None,
             backend: None,
             registered: Registration::default(),
+            version,
             has_begun: false,
             refuse_waiting: Box::new(|_| ()),
         };
@@ -179,14 +188,18 @@ impl Writer {
             (self.refuse_waiting)(&error);
             return Attempt::Ended(Err(error));
         }
+        if self.registered.version != self.version {
+            return Attempt::Ended(Err(Error::Unavailable(other_version(self.registered.version, self.version))));
+        }
         let Some(shared) = &self.connection else {
             return Attempt::Ended(Err(Error::Defect("a connected writer has no connection".to_owned())));
         };
         let connection = shared.as_postgres();
-        let Registration { batch, epoch } = self.registered;
-        match connection.begin(&mode.begin(&self.id.number(batch + 1, epoch))) {
+        let Registration { batch, epoch, .. } = self.registered;
+        match connection.begin(&mode.begin(&self.id.number(batch + 1, epoch, self.version))) {
             Ok(0) => {
-                // The registration is outdated, or gone because an older state of the database was restored.
+                // The registration is outdated, or gone because an older state of the database was restored, or the
+                // tables were upgraded. A new registration shows which.
                 self.connection = None;
                 return Attempt::Again(Error::Unavailable("the registration of this writer is gone".to_owned()));
             }
@@ -259,6 +272,14 @@ impl Writer {
         self.connection = Some(Connection::of_postgres(connection));
         Ok(())
     }
+}
+
+/// Returns the sentence about tables of another version.
+pub(super) fn other_version(found: i64, known: i64) -> String {
+    format!(
+        "the database has been upgraded to version {found}, but this program knows version {known}; start the newer \
+         program"
+    )
 }
 
 fn after_rollback<T>(effect: Option<Effect>, undone: Result<(), Error>, error: Error) -> Attempt<T> {

@@ -10,7 +10,7 @@ use super::super::engine::Engine;
 use super::super::settings::{self, Use};
 use super::super::writer::{Mode, Patience, Writer};
 use super::proxy::Traffic;
-use super::{Database, PATIENCE};
+use super::{Database, PATIENCE, TABLES};
 use crate::db::clock::Clock;
 use crate::db::connection::Connection;
 use crate::db::halt::Broken;
@@ -210,7 +210,10 @@ fn a_row_that_fails_fails_alone() {
 #[test]
 fn jobs_that_wait_for_a_lock_of_another_client_do_not_all_wait_in_turn() {
     let Some(database) = Database::create() else { return };
-    let mut test = TestEngine::new(&database, Writer::open(Arc::clone(&database.target), [99; 16], PATIENCE).unwrap());
+    let mut test = TestEngine::new(
+        &database,
+        Writer::open(Arc::clone(&database.target), TABLES.version, [99; 16], PATIENCE).unwrap(),
+    );
     let other = settings::open(&database.target, Use::Idle).unwrap();
     other.begin("BEGIN; UPDATE t SET n = 0 WHERE id = 1").unwrap();
     let began = Instant::now();

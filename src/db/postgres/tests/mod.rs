@@ -10,6 +10,7 @@ mod readers;
 #[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
 pub(crate) mod server;
 mod start;
+mod upgrades;
 mod writer;
 
 use std::sync::Arc;
@@ -18,19 +19,25 @@ use std::time::Duration;
 
 use self::proxy::TestProxy;
 use self::server::{TestServer, USER};
-use super::prepare::{Missing, Schema, prepare};
+use super::prepare::{Purpose, Schema, prepare};
 use super::target::Target;
 use super::value;
 use super::writer::{Patience, Writer};
 use crate::db::connection::Connection;
 use crate::db::error::Error;
+use crate::db::upgrade::{self, EngineSql};
 use crate::db::value::ValueRef;
 
 /// A schema with one table.
-const SCHEMA: Schema = Schema {
-    application_id: 7,
+const SCHEMA: Schema<'_> = Schema { application_id: 7, tables: &TABLES };
+
+const TABLES: upgrade::Schema = upgrade::Schema {
     version: 1,
-    sql: "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, n BIGINT NOT NULL); INSERT INTO t VALUES (1, 0), (2, 0)",
+    sql: EngineSql::same(
+        "CREATE TABLE t (id BIGINT NOT NULL PRIMARY KEY, n BIGINT NOT NULL); INSERT INTO t VALUES (1, 0), (2, 0)",
+    ),
+    upgrades: &[],
+    companions: &[],
 };
 
 /// Short enough for a test, long enough for a busy machine.
@@ -52,7 +59,7 @@ impl Database {
     fn on(server: &'static TestServer) -> Self {
         let name = server.database();
         let target = target_of(server, &name);
-        prepare(&target, &SCHEMA, Missing::Create).unwrap();
+        prepare(&target, &SCHEMA, Purpose::Serve).unwrap();
         Self { server, name, target }
     }
 
@@ -96,7 +103,7 @@ fn target_of(server: &TestServer, database: &str) -> Arc<Target> {
 fn open_writer(target: &Arc<Target>, patience: Patience) -> Writer {
     static NEXT: AtomicU8 = AtomicU8::new(0);
     let id = [NEXT.fetch_add(1, Ordering::Relaxed); 16];
-    Writer::open(Arc::clone(target), id, patience).unwrap()
+    Writer::open(Arc::clone(target), TABLES.version, id, patience).unwrap()
 }
 
 /// Adds to the value of a row with two statements, so that an interleaved transaction would lose an addition.

@@ -3,20 +3,21 @@
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
 use super::super::open_error::OpenError;
-use super::super::prepare::{Missing, Schema, prepare};
+use super::super::prepare::{Purpose, Schema, prepare};
 use super::super::target::Target;
 use super::server::{TestServer, shared};
-use super::{Database, SCHEMA};
+use super::{Database, SCHEMA, TABLES};
+use crate::db::upgrade;
 
 /// Prepares the database behind a URL. Returns the sentence and whether a later start may succeed.
-fn refusal(url: &str, schema: &Schema, missing: Missing) -> (String, bool) {
-    let error = Target::parse(url).and_then(|target| prepare(&target, schema, missing)).unwrap_err();
+fn refusal(url: &str, schema: &Schema<'_>) -> (String, bool) {
+    let error = Target::parse(url).and_then(|target| prepare(&target, schema, Purpose::Create)).unwrap_err();
     (error.to_string(), error.may_pass())
 }
 
 /// Checks that a server is refused with this sentence.
 fn assert_refused(url: &str, part: &str, may_pass: bool) {
-    let refusal = refusal(url, &SCHEMA, Missing::Create);
+    let refusal = refusal(url, &SCHEMA);
     assert!(refusal.0.contains(part) && refusal.1 == may_pass, "{url}: {refusal:?}");
     assert!(!refusal.0.contains("geheim") && !refusal.0.contains('\n'), "{refusal:?}");
 }
@@ -65,13 +66,13 @@ fn the_schema_is_created_once_and_recognized_afterwards() {
     let Some(server) = shared() else { return };
     let name = server.database();
     let target = super::target_of(server, &name);
-    assert!(matches!(prepare(&target, &SCHEMA, Missing::Refuse), Err(OpenError::Missing { .. })));
+    assert!(matches!(prepare(&target, &SCHEMA, Purpose::Use), Err(OpenError::Missing { .. })));
     std::thread::scope(|scope| {
         for _ in 0..3 {
-            scope.spawn(|| prepare(&target, &SCHEMA, Missing::Create).unwrap());
+            scope.spawn(|| prepare(&target, &SCHEMA, Purpose::Create).unwrap());
         }
     });
-    prepare(&target, &SCHEMA, Missing::Refuse).unwrap();
+    prepare(&target, &SCHEMA, Purpose::Use).unwrap();
     assert_eq!(server.psql(&name, "SELECT count(*) FROM t"), "2");
 }
 
@@ -79,14 +80,13 @@ fn the_schema_is_created_once_and_recognized_afterwards() {
 fn a_schema_that_is_not_ours_stays_as_it_is() {
     let Some(database) = Database::create() else { return };
     let url = database.server.url("tester", &database.name, "");
-    let newer = Schema { version: 0, ..SCHEMA };
-    let refused = refusal(&url, &newer, Missing::Create);
+    let of_version = |version| upgrade::Schema { version, ..TABLES };
+    let refused = refusal(&url, &Schema { tables: &of_version(0), ..SCHEMA });
     assert!(refused.0.contains("has version 1, but this program supports only version 0") && !refused.1, "{refused:?}");
-    let older = Schema { version: 2, ..SCHEMA };
-    let refused = refusal(&url, &older, Missing::Create);
+    let refused = refusal(&url, &Schema { tables: &of_version(2), ..SCHEMA });
     assert!(refused.0.contains("needs version 2") && !refused.1, "{refused:?}");
     let other = Schema { application_id: 8, ..SCHEMA };
-    let refused = refusal(&url, &other, Missing::Create);
+    let refused = refusal(&url, &other);
     assert!(refused.0.contains("tables of another program and was not changed") && !refused.1, "{refused:?}");
     let name = database.server.database();
     database.server.psql(&name, "CREATE TABLE invoices (id INT)");

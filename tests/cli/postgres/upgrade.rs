@@ -1,0 +1,27 @@
+//! A server of the service whose tables a newer version has upgraded.
+
+use super::{Database, assert_refused};
+use crate::support::WorkDir;
+
+#[test]
+fn a_server_stops_when_the_tables_have_been_upgraded() {
+    let dir = WorkDir::new();
+    let Some(database) = Database::create() else { return };
+    let url = database.url();
+    let service = dir.serve(&["--db", &url]);
+    service.send("GET", "/readyz", &[], "").expect(200);
+    database.psql("UPDATE engine_schema SET version = 99");
+    let stopped = service.wait();
+    assert_eq!(stopped.code, Some(1), "{stopped:?}");
+    let sentence =
+        "the database has been upgraded to version 99, but this program knows version 1; start the newer program";
+    assert!(stopped.stderr.contains(sentence), "{stopped:?}");
+    assert_refused(&url, 78, "has version 99, but this program supports only version 1");
+}
+
+#[test]
+fn a_command_for_upgrades_of_files_names_the_way_on_a_server() {
+    let Some(database) = Database::create() else { return };
+    let refused = WorkDir::new().run(&["upgrade", "--db", &database.url()]);
+    refused.failed(2, "`appliance serve` upgrades the tables of a server when it starts");
+}
