@@ -3,6 +3,7 @@
 //! `postgres`. Of the other files, only those that choose an engine name one. This layer depends on three tables of the
 //! schema (`believed_clock`, `readiness` and `service_marks`), but not on any record of the service.
 
+pub(crate) mod cleanup;
 pub mod clock;
 mod command;
 pub(crate) mod connection;

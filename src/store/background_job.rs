@@ -3,7 +3,7 @@
 //! Most background jobs share two threads: one for jobs that never wait for the writer, and one for jobs that wait for
 //! it. A step of a job is one slice of its work, so other jobs do not wait long. Checkpoints have their own thread,
 //! because they wait for the disk and the other jobs must not wait with them. Backups have their own thread, because a
-//! copy can take minutes.
+//! copy can take minutes. On a server, `VACUUM` has this thread.
 //!
 //! Two more threads that work on the file are not in the table. The writer (`db::writer_thread`) runs writes as they
 //! arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.
@@ -28,7 +28,7 @@ use crate::db::Halt;
 use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER};
 use crate::db::job_reader::JobReader;
 #[cfg(feature = "postgres")]
-use crate::db::postgres::version_refusal;
+use crate::db::postgres::{vacuum::Vacuum, version_refusal};
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
 use crate::db::sqlite::{checkpoint, full_disk};
 
@@ -83,7 +83,8 @@ enum Thread {
     /// The thread for jobs that never wait for the writer.
     Reads,
     Checkpoints,
-    Backups,
+    /// The thread for jobs of which one step can take minutes.
+    Slow,
 }
 
 /// A job, the rest between two of its steps (in milliseconds), its thread, and the function that prepares its steps.
@@ -107,7 +108,7 @@ const TABLE: [Row; 16] = [
     (ROLE_CLOSING,      50,  Thread::Writes,       role_closing),     // Closes roles after their closing date: every 10 seconds, one slice in each step.
     (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step.
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
-    (BACKUP,         1_000,  Thread::Backups,      backup),           // Copies the file if a backup is due. Has its own thread, because a copy can take minutes.
+    (BACKUP,         1_000,  Thread::Slow,         backup),           // Copies the file if a backup is due. Has its own thread, because a copy can take minutes.
     (SCHEMA_VERSION, 1_000,  Thread::Reads,        schema_version),   // Stops the service if a newer server has upgraded the tables.
 ];
 
@@ -116,6 +117,9 @@ const OF_FILE: [BackgroundJob; 4] = [IDLE_CACHE, RESERVE, CHECKPOINT, BACKUP];
 
 /// The job that only concerns a server.
 const OF_SERVER: [BackgroundJob; 1] = [SCHEMA_VERSION];
+
+/// The rest and the thread of [`WIPING`] on a server, where a step can run `VACUUM` for minutes.
+const WIPING_OF_SERVER: (u64, Thread) = (500, Thread::Slow);
 
 /// The jobs that need to run on only one of several servers. The other jobs concern state in the memory of each server.
 #[cfg(feature = "postgres")]
@@ -137,23 +141,24 @@ pub(super) fn start_without(parts: &Parts, name: &str) -> Result<Scheduler, Erro
 fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
     // The jobs of `Thread::Writes` share a connection. A job on another thread would wait while they read.
     let reader = parts.open_job_reader()?;
-    let (mut writes, mut reads, mut checkpoints, mut backups) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    let (mut writes, mut reads, mut checkpoints, mut slow) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for &(job, rest_ms, thread, prepare) in rows {
-        let not_started: &[BackgroundJob] = if parts.file().is_none() { &OF_FILE } else { &OF_SERVER };
+        let is_server = parts.file().is_none();
+        let not_started: &[BackgroundJob] = if is_server { &OF_FILE } else { &OF_SERVER };
         if not_started.contains(&job) {
             continue;
         }
+        let (rest_ms, thread) = if is_server && job == WIPING { WIPING_OF_SERVER } else { (rest_ms, thread) };
         let step = with_lease(parts, job, prepare(parts, &reader)?);
         let scheduled = ScheduledJob { job, rest: Duration::from_millis(rest_ms), step };
         match thread {
             Thread::Writes => writes.push(scheduled),
             Thread::Reads => reads.push(scheduled),
             Thread::Checkpoints => checkpoints.push(scheduled),
-            Thread::Backups => backups.push(scheduled),
+            Thread::Slow => slow.push(scheduled),
         }
     }
-    let threads =
-        vec![("jobs-writes", writes), ("jobs-reads", reads), ("checkpoints", checkpoints), ("backups", backups)];
+    let threads = vec![("jobs-writes", writes), ("jobs-reads", reads), ("checkpoints", checkpoints), ("slow", slow)];
     Scheduler::start(threads, &parts.health)
 }
 
@@ -255,7 +260,15 @@ fn role_closing(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
 fn wiping(parts: &Parts, reader: &JobReader) -> Result<Step, Error> {
     #[cfg(feature = "postgres")]
     if let Place::Server(server) = &parts.place {
-        return Ok(erasure::vacuum_step(Arc::clone(&server.target), Arc::clone(&parts.erasures)));
+        let job = erasure::VacuumJob {
+            reader: reader.clone(),
+            world: Arc::clone(&parts.world),
+            erasures: Arc::clone(&parts.erasures),
+            lease: Arc::clone(&server.lease),
+            health: Arc::clone(&parts.health),
+            vacuum: Vacuum::new(Arc::clone(&server.target), server.interrupt.clone()),
+        };
+        return Ok(job.into_step());
     }
     Ok(erasure::wiping_step(reader.clone(), Arc::clone(&parts.erasures), Arc::clone(&parts.writer)))
 }

@@ -16,6 +16,8 @@ use crate::db::clock::Clock;
 use crate::db::health::Health;
 use crate::db::job_reader::JobReader;
 #[cfg(feature = "postgres")]
+use crate::db::postgres::vacuum::Interrupt;
+#[cfg(feature = "postgres")]
 use crate::db::postgres::{Readers, SharedLease, Target};
 use crate::db::service_log::ServiceLog;
 use crate::db::sqlite::connection;
@@ -61,6 +63,8 @@ pub(super) struct ServerPlace {
     pub(super) readers: Arc<Readers>,
     pub(super) lease: Arc<SharedLease>,
     pub(super) portals: PortalComparison,
+    /// Ends `VACUUM` early when the service stops.
+    pub(super) interrupt: Interrupt,
 }
 
 impl Parts {
@@ -70,6 +74,15 @@ impl Parts {
             Place::File(path) => self.identity.as_ref().map(|identity| (path, identity)),
             #[cfg(feature = "postgres")]
             Place::Server(_) => None,
+        }
+    }
+
+    /// Ends the jobs early whose steps can take minutes, because the service stops.
+    pub(super) fn interrupt(&self) {
+        self.backups.interrupt();
+        #[cfg(feature = "postgres")]
+        if let Place::Server(server) = &self.place {
+            server.interrupt.set();
         }
     }
 

@@ -29,6 +29,7 @@ mod supported {
     use crate::db::health::Health;
     use crate::db::job_reader::JobReader;
     use crate::db::postgres::engine::Engine;
+    use crate::db::postgres::vacuum::Interrupt;
     use crate::db::postgres::{self, ID_BYTES, Patience, SharedLease};
     use crate::db::readers::Readers;
     use crate::db::writer::Writer;
@@ -69,7 +70,13 @@ mod supported {
         let lease = Arc::new(SharedLease::new(Arc::clone(&target)));
         let portals = PortalComparison::start(JobReader::of_pool(Arc::clone(&readers)), Arc::clone(&cached))?;
         let parts = Parts {
-            place: Place::Server(ServerPlace { target, readers: Arc::clone(&readers), lease, portals }),
+            place: Place::Server(ServerPlace {
+                target,
+                readers: Arc::clone(&readers),
+                lease,
+                portals,
+                interrupt: Interrupt::default(),
+            }),
             world: Arc::clone(world),
             refusals: RefusalLog::new(Arc::clone(&writer), Arc::clone(world)),
             writer,

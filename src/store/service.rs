@@ -169,7 +169,7 @@ impl Store {
     /// [`Error::Unavailable`]. If the process must write nothing more ([`Store::broken`]), the log is not moved. Logs
     /// the number of owed usage rows that could not be written.
     pub fn close(&self) -> Closed {
-        self.parts.backups.interrupt();
+        self.parts.interrupt();
         self.scheduler.stop();
         clock::stop(&self.parts.clock, &self.parts.writer);
         self.parts.refusals.write_rest();

@@ -111,6 +111,17 @@ impl Connection {
         self.simple(sql).map(drop)
     }
 
+    /// Runs a statement that can take minutes, outside a transaction. Returns whether the server gave no warning.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] also if the caller is interrupted. The connection is then broken, and the server may still
+    /// run the statement.
+    pub(super) fn maintain(&self, sql: &str, is_interrupted: impl Fn() -> bool) -> Result<bool, Error> {
+        let _ = self.session.take_warning();
+        self.checked(self.session.simple_unless(is_interrupted, sql, self.answer_timeout))?;
+        Ok(!self.session.take_warning())
+    }
+
     /// Runs statements without parameters. Returns the first column of each row.
     pub(super) fn texts(&self, sql: &str) -> Result<Vec<Option<String>>, Error> {
         let text = |message| match message {

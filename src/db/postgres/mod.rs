@@ -1,5 +1,5 @@
 //! The PostgreSQL engine: connections, transactions, the outcome of a commit whose answer was lost, and the checks at
-//! the start. It knows PostgreSQL and two tables of its own (`engine_schema` and `engine_writers`), but
+//! the start. It knows PostgreSQL and three tables of its own (`engine_schema`, `engine_writers` and `engine_vacuum`), but
 //! no record of the service.
 //!
 //! The driver is `tokio-postgres`. Each connection has a runtime of its own on the thread that uses the connection

@@ -5,10 +5,10 @@ use std::time::Duration;
 use super::connection::{CommitFailure, Connection};
 use super::lock::Lock;
 use super::open_error::OpenError;
-use super::registration;
 use super::settings::{self, Use};
 use super::target::Target;
 use super::writer::other_version;
+use super::{registration, vacuum};
 use crate::db::connection::Connection as SharedConnection;
 use crate::db::error::Error;
 use crate::db::tx::{self, Tx};
@@ -141,7 +141,7 @@ impl Preparation<'_> {
             self.schema.application_id, self.schema.tables.version
         );
         let tables = self.schema.tables.sql.of(Engine::Postgres);
-        for sql in [ENGINE_SCHEMA, registration::TABLE, tables, &mark] {
+        for sql in [ENGINE_SCHEMA, registration::TABLE, vacuum::TABLE, tables, &mark] {
             self.postgres().batch(sql).map_err(|error| self.failed(&error))?;
         }
         self.commit()
@@ -203,7 +203,7 @@ impl Preparation<'_> {
 
     /// Requires all tables of this version. An interrupted restore with the tools of PostgreSQL leaves a part of them.
     fn require_tables(&self) -> Result<(), OpenError> {
-        let texts = [registration::TABLE, self.schema.tables.sql.of(Engine::Postgres)];
+        let texts = [registration::TABLE, vacuum::TABLE, self.schema.tables.sql.of(Engine::Postgres)];
         let names: Vec<&str> = texts.into_iter().flat_map(table_names).collect();
         let sql = format!(
             "SELECT name

@@ -10,10 +10,11 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio_postgres::error::Severity;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, SimpleQueryMessage, Socket, Statement};
 
@@ -23,6 +24,9 @@ use super::tls::Connector;
 
 /// The time for the TCP connection, TLS and the authentication together. The driver limits only the first.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// The time between two checks whether the caller of a long statement is interrupted.
+const INTERRUPTION_POLL: Duration = Duration::from_millis(100);
 
 /// The parameters of a statement.
 pub(super) type Params<'a> = [&'a (dyn ToSql + Sync)];
@@ -79,6 +83,26 @@ impl Session {
     /// Runs statements without parameters in one round trip.
     pub(super) fn simple(&self, sql: &str, deadline: Duration) -> Result<Vec<SimpleQueryMessage>, Failure> {
         self.wait(deadline, self.client.simple_query(sql))
+    }
+
+    /// Runs statements as [`Session::simple`] does. Ends the session if the caller is interrupted.
+    pub(super) fn simple_unless(
+        &self,
+        is_interrupted: impl Fn() -> bool,
+        sql: &str,
+        deadline: Duration,
+    ) -> Result<Vec<SimpleQueryMessage>, Failure> {
+        let begun = Instant::now();
+        let mut running = std::pin::pin!(self.client.simple_query(sql));
+        while !is_interrupted() && !self.is_broken.get() {
+            if let Some(outcome) = block(self.runtime.get(), INTERRUPTION_POLL, running.as_mut()) {
+                return outcome.map_err(|error| self.note(Failure::Driver(error)));
+            }
+            if begun.elapsed() >= deadline {
+                return Err(self.note(Failure::TimedOut(deadline)));
+            }
+        }
+        Err(self.note(Failure::Closed))
     }
 
     pub(super) fn prepare(&self, sql: &str, deadline: Duration) -> Result<Statement, Failure> {
@@ -223,7 +247,7 @@ impl<T: tokio_postgres::tls::TlsStream + Unpin> Future for Drive<T> {
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             match std::task::ready!(self.connection.poll_message(cx)) {
-                Some(Ok(AsyncMessage::Notice(notice))) if notice.code().code().starts_with("01") => {
+                Some(Ok(AsyncMessage::Notice(notice))) if notice.parsed_severity() == Some(Severity::Warning) => {
                     self.messages.has_warning.store(true, Ordering::Relaxed);
                 }
                 Some(Ok(AsyncMessage::Notification(notification))) => {

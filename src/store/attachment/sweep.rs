@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use super::super::erasure::progress::Erasures;
 use super::{SCANNED_MAX, delete_slice, expired_until};
+use crate::db::cleanup;
 use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Step;
 use crate::db::tx::{Error, Tx};
@@ -112,7 +113,7 @@ impl Sweeper {
             }
         }
         let attachment = self.queue.front().cloned()?;
-        let failure = match self.writer.run(move |tx| delete_slice(tx, &attachment)) {
+        let failure = match self.writer.run(move |tx| delete_owing(tx, &attachment)) {
             Ok(false) => return None,
             Ok(true) => {
                 self.has_swept = true;
@@ -144,6 +145,12 @@ impl Sweeper {
         self.queue = found;
         Ok(())
     }
+}
+
+/// Deletes a slice, and records that its rows need a cleanup on a server.
+fn delete_owing(tx: &Tx<'_>, attachment: &AttachmentId) -> Result<bool, Error> {
+    cleanup::owe(tx)?;
+    delete_slice(tx, attachment)
 }
 
 fn newest_number(tx: &Tx<'_>) -> Result<i64, Error> {

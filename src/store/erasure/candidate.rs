@@ -42,7 +42,7 @@ pub fn erase(
     for candidate in candidates {
         lines.extend(signup_lines(tx, candidate)?);
     }
-    erasures.record(&lines)?;
+    erasures.record(tx, &lines)?;
     erase_rows(tx, world, who, candidates)
 }
 
@@ -59,7 +59,7 @@ pub(super) fn erase_by_retention(
 ) -> Result<(), Error> {
     let line =
         |candidate: &CandidateRef| ListLine { erasure: ListedErasure::Retention(candidate.id.clone()), changed: None };
-    erasures.record(&candidates.iter().map(line).collect::<Vec<_>>())?;
+    erasures.record(tx, &candidates.iter().map(line).collect::<Vec<_>>())?;
     erase_rows(tx, world, None, candidates)
 }
 
@@ -77,7 +77,7 @@ pub(in super::super) fn erase_own(
     let line = last_change::line(tx, ListedErasure::Own(candidate.id.clone()), &candidate.id)?;
     let later = reapplication::release_later_signups(tx, &candidate.id)?;
     let lines: Vec<ListLine> = std::iter::once(line).chain(signup_lines(tx, candidate)?).collect();
-    erasures.record(&lines)?;
+    erasures.record(tx, &lines)?;
     erase_own_rows(tx, world, candidate, &later)
 }
 

@@ -29,6 +29,6 @@ pub(super) use self::missing_list::write_missing_list;
 pub use self::progress::Erasures;
 pub use self::restore::RepeatedErasures;
 pub(super) use self::restore::{reported, restore};
-pub(super) use self::wipe::job_step as wiping_step;
 #[cfg(feature = "postgres")]
-pub(super) use self::wipe::vacuum_step;
+pub(super) use self::wipe::VacuumJob;
+pub(super) use self::wipe::job_step as wiping_step;

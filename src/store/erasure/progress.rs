@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::list::{ErasureList, ListError, ListLine, ListedErasures};
-use crate::db::tx::Error;
+use crate::db::cleanup;
+use crate::db::tx::{Error, Tx};
 use crate::domain::erasure::replay::ListedErasure;
 use crate::domain::id::SignupId;
 
@@ -27,6 +28,8 @@ pub struct Erasures {
     /// The number of those commits after which every page was wiped and then the log was truncated. The file and its
     /// log no longer contain the data that these commits erased, except attachments that are not swept yet.
     truncated: AtomicU64,
+    /// Whether the database of a server recorded a cleanup when the job last looked.
+    is_owed: AtomicBool,
 }
 
 impl Erasures {
@@ -37,10 +40,12 @@ impl Erasures {
     }
 
     /// Creates the state for a server. There is no list, because the service never replaces the database of a server by
-    /// an older copy. The cleanup runs once, because another process may have stopped before its own was complete.
+    /// an older copy. The database records the cleanup that remains, of all servers.
     #[cfg(feature = "postgres")]
     pub(in super::super) fn without_list() -> Self {
-        Self::of(None, true)
+        let erasures = Self::of(None, false);
+        erasures.is_owed.store(true, Ordering::SeqCst);
+        erasures
     }
 
     fn of(list: Option<ErasureList>, is_unfinished: bool) -> Self {
@@ -52,6 +57,7 @@ impl Erasures {
             swept: AtomicU64::new(0),
             wiped: AtomicU64::new(0),
             truncated: AtomicU64::new(0),
+            is_owed: AtomicBool::new(false),
         }
     }
 
@@ -62,7 +68,8 @@ impl Erasures {
     /// Returns whether erased data may still be in the file or its log, where no query finds the data.
     pub fn are_unfinished(&self) -> bool {
         let done = self.truncated.load(Ordering::SeqCst).min(self.swept.load(Ordering::SeqCst));
-        self.is_under_way.load(Ordering::SeqCst) || done < self.committed_count()
+        let is_owed = self.is_owed.load(Ordering::SeqCst);
+        is_owed || self.is_under_way.load(Ordering::SeqCst) || done < self.committed_count()
     }
 
     /// Records a commit, so that the cleanup after its erasures can begin. The writer calls this function after each
@@ -99,13 +106,14 @@ impl Erasures {
     ///
     /// # Errors
     /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be read or written.
-    pub(in super::super) fn record_signup(&self, signup: &SignupId) -> Result<(), Error> {
-        self.record(&[signup_line(signup.clone())])
+    pub(in super::super) fn record_signup(&self, tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
+        self.record(tx, &[signup_line(signup.clone())])
     }
 
     /// Appends erasures to the list on the disk, before their transaction commits. The list therefore never lacks a
     /// confirmed erasure. If the transaction is rolled back, [`Erasures::note_rollback`] removes the lines.
-    pub(super) fn record(&self, lines: &[ListLine]) -> Result<(), Error> {
+    pub(super) fn record(&self, tx: &Tx<'_>, lines: &[ListLine]) -> Result<(), Error> {
+        cleanup::owe(tx)?;
         if let Some(list) = &self.list {
             let mut end_before = self.end_before.lock().unwrap_or_else(PoisonError::into_inner);
             let end = list.end()?;
@@ -145,6 +153,17 @@ impl Erasures {
     /// Records that every page was wiped after the first `commits` commits.
     pub(super) fn note_wiped(&self, commits: u64) {
         self.wiped.store(commits, Ordering::SeqCst);
+    }
+
+    /// Records whether the database of a server records a cleanup that remains. If it does not, the cleanup after the
+    /// first `commits` commits is complete: the write-ahead log belongs to the server.
+    #[cfg(feature = "postgres")]
+    pub(super) fn note_owed(&self, is_owed: bool, commits: u64) {
+        self.is_owed.store(is_owed, Ordering::SeqCst);
+        if !is_owed {
+            self.wiped.store(commits, Ordering::SeqCst);
+            self.truncated.store(commits, Ordering::SeqCst);
+        }
     }
 
     /// Calls `truncate` if pages were wiped after commits whose log was not truncated yet. Returns whether `truncate`

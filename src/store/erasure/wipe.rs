@@ -1,16 +1,24 @@
 //! Page wiping after an erasure. The job wipes every page of the file in slices. Checkpoints then truncate the
 //! write-ahead log, which removes the last of the erased data. This module schedules the wiping, and `db::page_wiping`
-//! wipes the pages.
+//! wipes the pages. On a server, `VACUUM` takes the place of page wiping.
 
 use std::sync::Arc;
 
 use super::progress::Erasures;
+#[cfg(feature = "postgres")]
+use crate::db::health::{Health, READER};
 use crate::db::job_reader::JobReader;
 #[cfg(feature = "postgres")]
-use crate::db::postgres::{Target, vacuum};
+use crate::db::postgres::SharedLease;
+#[cfg(feature = "postgres")]
+use crate::db::postgres::vacuum::{self, Progress, Vacuum};
 use crate::db::scheduler::Step;
 use crate::db::sqlite::page_wiping::{FIRST_PAGE, PageWiper};
+#[cfg(feature = "postgres")]
+use crate::db::tx::Error;
 use crate::db::writer::Writer;
+#[cfg(feature = "postgres")]
+use crate::world::World;
 
 /// Prepares the job that wipes pages, one slice in each step. A slice takes about 10 ms, followed by a rest of 50 ms.
 /// Wiping a large file therefore takes a few seconds per gigabyte and uses at most a fifth of a core.
@@ -36,21 +44,44 @@ pub(in super::super) fn job_step(reader: JobReader, erasures: Arc<Erasures>, wri
     })
 }
 
-/// Prepares the job that wipes the tables of a server: `VACUUM` removes the erased rows, and `ANALYZE` the samples of
-/// their values in the statistics.
+/// The job that cleans up the tables of a server after erasures of all servers. `VACUUM` removes the erased rows, and
+/// `ANALYZE` the samples of their values in the statistics. Only the server with the lease runs them.
 #[cfg(feature = "postgres")]
-pub(in super::super) fn vacuum_step(target: Arc<Target>, erasures: Arc<Erasures>) -> Step {
-    Box::new(move || {
-        if !erasures.needs_wiping() {
-            return None;
+pub(in super::super) struct VacuumJob {
+    pub(in super::super) reader: JobReader,
+    pub(in super::super) world: Arc<dyn World>,
+    pub(in super::super) erasures: Arc<Erasures>,
+    pub(in super::super) lease: Arc<SharedLease>,
+    pub(in super::super) health: Arc<Health>,
+    pub(in super::super) vacuum: Vacuum,
+}
+
+#[cfg(feature = "postgres")]
+impl VacuumJob {
+    pub(in super::super) fn into_step(mut self) -> Step {
+        Box::new(move || self.step().transpose())
+    }
+
+    /// Looks whether the database records a cleanup, and runs it if this server has the lease. Returns `None` as the
+    /// outcome while another server, or another session, keeps this server from the cleanup.
+    fn step(&mut self) -> Result<Option<()>, Error> {
+        // The count comes first: the commits that it counts are in the snapshot.
+        let commits = self.erasures.committed_count();
+        let is_owed = self.reader.snapshot(self.world.now(), vacuum::is_owed)?;
+        self.erasures.note_owed(is_owed, commits);
+        let leads = is_owed && self.lease.is_held()?;
+        let progress = if leads { self.vacuum.step()? } else { Progress::Settled };
+        match progress {
+            Progress::Resting => Ok(None),
+            Progress::Held(holder) => {
+                let why = format!("erased rows stay in the tables until {holder} has ended");
+                self.health.report(READER, &Err::<(), _>(Error::Unavailable(why)));
+                Ok(None)
+            }
+            Progress::Settled => {
+                self.health.report(READER, &Ok(()));
+                Ok(Some(()))
+            }
         }
-        let commits = erasures.committed_count();
-        let wiped = vacuum::run(&target);
-        if wiped.is_ok() {
-            erasures.note_wiped(commits);
-            // The write-ahead log of the server belongs to the server, which recycles it.
-            let _ = erasures.truncate_log(|| true);
-        }
-        Some(wiped)
-    })
+    }
 }

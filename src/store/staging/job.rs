@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::super::erasure::progress::Erasures;
 use super::{WORK_MAX, delete_wiped, drop_slice, dropped, publish_slice, undecided};
+use crate::db::cleanup;
 use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Step;
 use crate::db::tx::{Error, Tx};
@@ -67,7 +68,11 @@ impl Worker {
     /// Drops some rows of an undecided import. Returns whether there might be more rows to drop.
     fn drop_undecided(&mut self) -> Result<bool, Error> {
         let Some(import) = self.undecided.last().copied() else { return Ok(false) };
-        if !self.writer.run(move |tx| drop_slice(tx, import))? {
+        let drop_owing = move |tx: &Tx<'_>| {
+            cleanup::owe(tx)?;
+            drop_slice(tx, import)
+        };
+        if !self.writer.run(drop_owing)? {
             self.undecided.pop();
         }
         Ok(true)

@@ -135,7 +135,7 @@ fn carry_out(
         organization_id: view.organization.id.clone(),
     });
     if let (true, Some(signup), Some(erasures)) = (plan.deletes_signup, &view.signup, erasures) {
-        erasures.record_signup(&signup.id)?;
+        erasures.record_signup(tx, &signup.id)?;
     }
     if let (CandidateOutcome::ErasureDeferred, Some(candidate)) = (plan.candidate, &erased) {
         deferred::insert(tx, candidate, application.map(|application| &application.application.record.id))?;

@@ -1,6 +1,7 @@
 //! The real binary on a PostgreSQL server that the test starts: which servers a start refuses and why, starts at the same
-//! time, and upgrades.
+//! time, upgrades, and erasure.
 
+mod erasure;
 #[path = "../../support/postgres_server.rs"]
 #[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
 mod server;

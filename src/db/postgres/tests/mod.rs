@@ -11,6 +11,7 @@ mod readers;
 pub(crate) mod server;
 mod start;
 mod upgrades;
+mod vacuum;
 mod writer;
 
 use std::sync::Arc;

@@ -1,0 +1,12 @@
+//! The work that remains after a transaction has erased data: on a server, the debt of `VACUUM` in the database. A file
+//! has no such record, because each start of its service looks what remains.
+
+use super::tx::{Error, Tx};
+
+/// Records in the transaction that its deleted and overwritten rows leave something to clean up.
+pub(crate) fn owe(tx: &Tx<'_>) -> Result<(), Error> {
+    #[cfg(feature = "postgres")]
+    super::postgres::vacuum::owe(tx)?;
+    let _ = tx;
+    Ok(())
+}
