@@ -7,17 +7,14 @@ use std::time::{Duration, Instant};
 use appliance::domain::api_key::KeySecret;
 use serde_json::json;
 
-use super::support::{Answer, RunningService, WorkDir, eventually, send_to};
+use crate::postgres_server::{TestServer, USER, shared};
+use crate::support::{Answer, RunningService, WorkDir, eventually, send_to};
 
 #[path = "../support/postgres_proxy.rs"]
 #[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
 mod proxy;
-#[path = "../support/postgres_server.rs"]
-#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
-mod server;
 
 use self::proxy::{TestProxy, Traffic};
-use self::server::{TestServer, USER};
 
 /// A page that reads the database.
 const PAGE: &str = "/careers/nobody";
@@ -130,7 +127,7 @@ fn unknown_key(number: u8) -> String {
 
 /// Starts a service behind a proxy, on a database of the server that most tests share.
 fn start_proxied() -> Option<(TestProxy, Service)> {
-    let server = server::shared()?;
+    let server = shared()?;
     let proxy = TestProxy::start(server.port());
     let url = format!("postgres://{USER}@127.0.0.1:{}/{}?sslmode=disable", proxy.port(), server.database());
     let service = Service::start(&url);

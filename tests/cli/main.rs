@@ -32,6 +32,10 @@ mod organization;
 mod personal_data;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(feature = "postgres")]
+#[path = "../support/postgres_server.rs"]
+#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
+mod postgres_server;
 mod read_only;
 mod record;
 mod redirect;

@@ -2,13 +2,10 @@
 //! time, upgrades, and erasure.
 
 mod erasure;
-#[path = "../../support/postgres_server.rs"]
-#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
-mod server;
 mod start;
 mod upgrade;
 
-use self::server::{TestServer, USER, shared};
+use crate::postgres_server::{TestServer, USER, shared};
 use crate::support::{Output, WorkDir};
 
 /// A database of the shared server, which is empty at first.

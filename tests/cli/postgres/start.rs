@@ -6,8 +6,8 @@ use std::net::{TcpListener, TcpStream};
 
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
-use super::server::{TestServer, USER, shared};
 use super::{Database, assert_refused};
+use crate::postgres_server::{TestServer, USER, shared};
 use crate::support::WorkDir;
 
 #[test]
