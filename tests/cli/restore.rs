@@ -68,7 +68,7 @@ fn a_restore_brings_back_the_data_but_not_revoked_access() {
         "lost: 2 decisions, 1 key",
         "comes back: nothing",
         "does not come back: 1 revoked key, 1 ended session, 1 removed membership, and the password, role or state of 2 users",
-        "erased after the backup: 1 candidate; the next start of the service erases them again",
+        "erased after the backup: 1 candidate; the next start of the service erases them again, unless retention erased them",
         "a.db was restored from copy.db",
     ] {
         assert!(output.stderr.lines().any(|found| found == line), "{line}: {output:?}");
