@@ -16,8 +16,8 @@ pub enum Error {
     Unavailable(String),
     /// The program has a defect, or the database is damaged. The text is for the log.
     Defect(String),
-    /// The commit or the rollback failed, and it is unknown whether the changes are in the database. The next start
-    /// reads the outcome from the database. The text is for the log.
+    /// The commit or the rollback failed, and it is unknown whether the changes are in the database. The text is for
+    /// the log.
     OutcomeUnknown(String),
 }
 

@@ -25,8 +25,7 @@ KINDS = [c.hire, c.reject, c.withdraw, c.hold, c.erase, c.sign_up, c.attach, c.c
 CANDIDATES = 600
 # A restore ends sessions and sign-in links, deletes passkey challenges, and records itself in the activity. The change
 # number counts changes to keys and users. The service itself writes the other two tables.
-CHANGED_BY_RESTORE = {"activities", "sessions", "sign_in_links", "form_secrets", "credential_changes", "service_marks",
-                      "passkey_challenges"}
+CHANGED_BY_RESTORE = {"activities", "sessions", "sign_in_links", "credential_changes", "passkey_challenges"}
 
 
 def run(outcome, binary):
