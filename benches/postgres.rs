@@ -1,5 +1,5 @@
 //! `cargo bench --features postgres --bench postgres`: measures the service on PostgreSQL and compares it with the same
-//! statements, which `pgbench` sends to the same server at the same time.
+//! statements, which `pgbench` sends to the same server in alternating rounds.
 //!
 //! `-- --short` measures shorter rounds. The bench starts a server of its own, with the settings that PostgreSQL has by
 //! default. The service, the server and the client share all cores. An error or a wrong count fails the run.
@@ -66,14 +66,15 @@ use round::{Figure, Round, Spread};
 use service::Service;
 use template::Template;
 
-/// The numbers of connections to the service. `pgbench` writes as many decisions in each transaction.
+/// The numbers of connections to the service. `pgbench` writes the same number of decisions, or of usage rows, in each
+/// transaction.
 const CONNECTIONS: [usize; 3] = [1, 64, 256];
 
 /// The lengths of a measurement.
 struct Lengths {
     rounds: usize,
     reading: Duration,
-    /// The number of decisions in a round for each connection, and at most in all.
+    /// The number of decisions per connection in a round, and the maximum number of decisions in a round.
     decisions: (usize, usize),
 }
 

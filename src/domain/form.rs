@@ -1,5 +1,5 @@
 //! Signed forms: the signature proves when the service created a form, and for which link. The service signs forms with
-//! the file's secret. Therefore, it stores nothing about a form until the form is sent, and forms remain valid after a
+//! the file's secret. Therefore, it stores nothing about a form until the form is submitted, and forms remain valid after a
 //! restart.
 
 use std::fmt::Write as _;
@@ -36,7 +36,7 @@ pub struct SignedForm {
 /// The assessment of a form's age.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FormAge {
-    /// The form was sent faster than a person can fill it in.
+    /// The form was submitted faster than a person can fill it in.
     TooYoung,
     /// The age is within the limits.
     Good,

@@ -22,8 +22,8 @@ pub const STEP_S: i64 = 30;
 /// The number of steps by which a phone's clock may be ahead or behind.
 const DRIFT_STEPS: i64 = 1;
 
-/// The maximum number of characters in an entered code, which allows for spaces between the digits.
-const ENTERED_CHARACTERS_MAX: usize = 32;
+/// The maximum length of an entered code in bytes, which allows for spaces between the digits.
+const ENTERED_BYTES_MAX: usize = 32;
 
 /// The alphabet of base 32 (RFC 4648 §6).
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
@@ -133,7 +133,7 @@ impl TotpSecret {
 impl TotpCode {
     /// Parses a code of six digits. Spaces are ignored, because apps show the digits in groups.
     pub fn parse(text: &str) -> Option<Self> {
-        if text.len() > ENTERED_CHARACTERS_MAX {
+        if text.len() > ENTERED_BYTES_MAX {
             return None;
         }
         let digits: String = text.chars().filter(|c| !c.is_whitespace()).collect();

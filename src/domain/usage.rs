@@ -101,7 +101,7 @@ pub fn redated_times(count: usize, newest_staying: Timestamp, now: Timestamp) ->
     (first..first.saturating_add(count)).map(Timestamp::from_micros)
 }
 
-/// Parses a `limit`: any number of digits with an optional `-`, clamped to 1 to 500. Returns `None` for any other
+/// Parses a `limit`: one or more digits, optionally after a `-`, clamped to 1 to 500. Returns `None` for any other
 /// string.
 pub fn page_rows(text: &str) -> Option<usize> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));

@@ -76,8 +76,8 @@ pub fn read_config() -> Result<Arc<ClientConfig>, String> {
 /// Returns a sentence for operators if the file cannot be read or has no certificate.
 pub fn read_config_of(path: &Path) -> Result<Arc<ClientConfig>, String> {
     let shown = path.display();
-    let pem =
-        std::fs::read(path).map_err(|error| format!("the certificate authorities {shown} cannot be read: {error}"))?;
+    let pem = std::fs::read(path)
+        .map_err(|error| format!("the certificate authorities in {shown} cannot be read: {error}"))?;
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok));
     if roots.is_empty() {

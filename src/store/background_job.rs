@@ -88,7 +88,7 @@ enum Thread {
 }
 
 /// A job, the rest between two of its steps (in milliseconds), its thread, and the function that prepares its steps.
-/// Only jobs of [`Thread::Writes`] use the reader.
+/// With a file, only jobs of [`Thread::Writes`] use the reader.
 type Row = (BackgroundJob, u64, Thread, fn(&Parts, &JobReader) -> Result<Step, Error>);
 
 #[rustfmt::skip]
@@ -121,7 +121,8 @@ const OF_SERVER: [BackgroundJob; 1] = [SCHEMA_VERSION];
 /// The rest and the thread of [`WIPING`] on a server, where a step can run `VACUUM` for minutes.
 const WIPING_OF_SERVER: (u64, Thread) = (500, Thread::Slow);
 
-/// The jobs that need to run on only one of several servers. The other jobs concern state in the memory of each server.
+/// The jobs that run only on the server with the lease. [`WIPING`] checks the lease itself. Of the other jobs,
+/// [`SWEEPING`] and [`CLOCK`] may run on several servers, and the rest concern state in the memory of each server.
 #[cfg(feature = "postgres")]
 const OF_ONE_SERVER: [BackgroundJob; 6] =
     [USAGE_INDEX, USAGE_PRUNING, IMPORTS, RETENTION, ASKED_ERASURES, ROLE_CLOSING];

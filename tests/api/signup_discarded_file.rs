@@ -7,7 +7,7 @@ use crate::support::signup::{Form, fields_with_errors, input_value, signup_path,
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    the_file_of_an_invalid_form_is_deleted_at_once,
+    the_file_of_a_form_that_cannot_claim_it_is_deleted_at_once,
     the_file_of_a_form_sent_too_early_or_too_late_stays_staged,
     the_file_of_a_form_for_a_closed_role_is_deleted_at_once,
     the_file_of_a_repeated_form_is_deleted_at_once,
@@ -34,7 +34,7 @@ fn close(app: &App, hiring: &Hiring) {
     owner.post(&format!("{}/close", hiring.role()), &json!({ "reason": "found" })).expect(200);
 }
 
-fn the_file_of_an_invalid_form_is_deleted_at_once() {
+fn the_file_of_a_form_that_cannot_claim_it_is_deleted_at_once() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let form = Form::for_role(&app, &hiring).with_file("cv.pdf", &large());

@@ -387,7 +387,7 @@ fn options_that_contradict_each_other_are_refused() {
     let settings = ["settings", "--check", "--db", "a.db"];
     let found = dir.run(&[&settings[..], &domain, &redirect, &["--acme-ca-file", "none.pem"]].concat());
     assert!(
-        found.code == Some(78) && found.stdout.contains("the certificate authorities none.pem cannot be read"),
+        found.code == Some(78) && found.stdout.contains("the certificate authorities in none.pem cannot be read"),
         "{found:?}"
     );
     dir.run(&[&settings[..], &domain, &redirect].concat()).succeeded();

@@ -128,8 +128,8 @@ pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>,
     match Lock::take(path) {
         Ok(lock) => Ok(Some(lock)),
         Err(OpenError::Held(_)) => Err(Failure::new(format!(
-            "nothing was imported: the input has {applications} applications, and `appliance serve` is running on {}; \
-             stop it to import more than {APPLICATIONS_WITH_SERVICE_MAX}",
+            "nothing was imported: the input has {applications} applications, and another process, such as \
+             `appliance serve`, is using {}; stop it to import more than {APPLICATIONS_WITH_SERVICE_MAX}",
             path.display()
         ))),
         Err(error) => Err(error.into()),

@@ -6,7 +6,7 @@ use super::database::is_postgres;
 
 const DAMAGE: &str = "overwrites pages of the file";
 const LIST: &str = "the erasure list is next to the file";
-const OLDER_COPY: &str = "replaces the file by an older copy, and only a file has an erasure list";
+const OLDER_COPY: &str = "replaces the file with an older copy, and only a file has an erasure list";
 const BACKUPS: &str = "the service makes backups only of a file";
 const IMPORT: &str = "only a file accepts an import of attachments";
 

@@ -22,7 +22,7 @@ from common.outcome import rounds
 from common.service import Directory, Service
 
 THREADS = 4
-# Longer than the deadlines of the service. A request whose body is too short does not wait for a deadline, because the
+# Longer than the deadlines of the service, except the one for a whole form. A request whose body is too short does not wait for a deadline, because the
 # client closes its side of the connection.
 PATIENCE_S = 35
 STRANGE = [b"\0", b"\xff\xfe", b"%00", b"%ff", b"../", b"{{{{", b"\r\n", b"'", b"\"", b"9" * 30, b"-1", b"1e999", b"null",
