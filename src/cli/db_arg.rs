@@ -32,7 +32,10 @@ impl DbArg {
     /// Fails if the file cannot be used.
     pub(super) fn record_reading(&self, world: &dyn World, command: &str, facts: &Value) -> Result<(), Failure> {
         if let Some(why) = store::activity::platform::record_reading(&self.db, world, command, facts)? {
-            print_message(&format!("this {command} was not recorded in the activity of {}: {why}", self.db.display()));
+            print_message(&format!(
+                "this {command} was not recorded in the activity of {}: {why}",
+                store::shown(&self.db)
+            ));
         }
         Ok(())
     }

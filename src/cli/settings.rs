@@ -80,6 +80,11 @@ fn check(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Fail
 /// Returns the value of an option. For an option without a value, returns the value that the service derives, if any,
 /// or an empty string.
 fn shown_value(setting: &Setting, args: &Args) -> String {
+    if setting.name == "db" && !setting.values.is_empty() {
+        // The URL of a server can contain a password.
+        let values: Vec<String> = setting.values.iter().map(|value| shown(Path::new(value))).collect();
+        return values.join(",");
+    }
     if !setting.values.is_empty() {
         return setting.values.join(",");
     }

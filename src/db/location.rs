@@ -23,12 +23,24 @@ pub fn shown(db: &Path) -> String {
         return text;
     }
     let (scheme, rest) = text.split_once("://").unwrap_or_default();
-    let (address, parameters) = rest.split_once(['?', '#']).unwrap_or((rest, ""));
-    if parameters.contains('@') || address.matches('@').count() > 1 {
+    if is_ambiguous(&text) {
         return format!("{scheme}://…");
     }
+    let (address, _) = parts(rest);
     let server = address.split_once('@').map_or(address, |(_, server)| server);
     format!("{scheme}://{server}")
+}
+
+/// Returns whether it is unclear where the password of a URL ends, because a character in it has no escape.
+pub(super) fn is_ambiguous(url: &str) -> bool {
+    let (_, rest) = url.split_once("://").unwrap_or_default();
+    let (address, parameters) = parts(rest);
+    parameters.contains('@') || address.matches('@').count() > 1
+}
+
+/// Divides a URL after its scheme into the address and the parameters.
+fn parts(rest: &str) -> (&str, &str) {
+    rest.split_once(['?', '#']).unwrap_or((rest, ""))
 }
 
 #[cfg(test)]

@@ -298,3 +298,15 @@ fn a_flag_and_a_file_together_can_satisfy_a_pair_of_options() {
     dir.run(&["settings", "--check", "--settings", "a.toml", "--tls-cert", CERT]).succeeded();
     dir.serve(&["--settings", "a.toml", "--tls-cert", CERT]).stop("TERM").succeeded();
 }
+
+#[test]
+fn the_url_of_a_server_is_shown_without_its_password() {
+    let dir = WorkDir::new();
+    dir.write("settings.toml", "db = 'postgres://staff:secret@host/jobs'");
+    let by_flag = ["settings", "--db", "postgres://staff:secret@host/jobs?sslmode=disable"];
+    for args in [&by_flag[..], &["settings", "--settings", "settings.toml"]] {
+        let output = dir.run(args).succeeded();
+        assert_eq!(shown(&output, "db").0, "postgres://host/jobs");
+        assert!(!output.stdout.contains("secret") && !output.stderr.contains("secret"), "{output:?}");
+    }
+}

@@ -14,7 +14,7 @@ use tokio_rustls::rustls::ClientConfig;
 
 use super::open_error::OpenError;
 use super::tls::{self, Roots, Verification};
-use crate::db::location::is_server;
+use crate::db::location::{is_ambiguous, is_server};
 
 /// The time for a TCP connection to one address. A connection in the same data centre takes milliseconds; after a lost
 /// packet, the system tries again after one second and after three.
@@ -73,6 +73,11 @@ impl Target {
         let (address, query) = url.split_once('?').unwrap_or((url, ""));
         if !is_server(Path::new(url)) {
             return Err(OpenError::Url("it does not begin with postgres:// or postgresql://".to_owned()));
+        }
+        if is_ambiguous(url) {
+            // The driver would take a part of the password for the host, which messages show.
+            let why = "write @, #, ? and / in a user name, password or parameter as %40, %23, %3F and %2F";
+            return Err(OpenError::Url(why.to_owned()));
         }
         let mut parameters = Parameters::default();
         let left = parameters.take(query)?;
@@ -302,6 +307,9 @@ mod tests {
             ("postgres://a/b?options=-cfsync%3Doff", "options is not supported"),
             ("postgres://a/b?channel_binding=require", "verify-full"),
             ("postgres://a/b?hostaddr=1.2.3.4", "hostaddr"),
+            ("postgres://u:geheim@geheim@a/b", "%40"),
+            ("postgres://u:geheim#geheim@a/b", "%23"),
+            ("postgres://u:1?geheim@a/b", "%3F"),
             ("postgres://a/b?sslrootcert=/does/not/exist", "/does/not/exist"),
         ] {
             let Err(error) = Target::parse(url) else { panic!("{url}") };
