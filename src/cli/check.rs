@@ -16,7 +16,8 @@ const READS_OF_EACH_PAGE: u64 = 4;
 /// Reads every page, follows every foreign key, recounts every stored count, verifies the chain of the activity, and
 /// compares attachments with their SHA-256. Findings go to standard output; the exit status is 1 if there are any. Also
 /// reports candidates who were changed or placed under a legal hold after they were put on the erasure list
-/// `FILE.erased`; these reports are not findings. Works while `serve` runs.
+/// `FILE.erased`; these reports are not findings. Works while `serve` runs. On a PostgreSQL server, checks the records;
+/// pg_amcheck checks the pages, and the server itself checks foreign keys.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -48,12 +49,12 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
         print_listing(&report)?;
     }
     if findings.is_empty() {
-        print_message(&format!("{} is sound", args.db.db.display()));
+        print_message(&format!("{} is sound", store::shown(&args.db.db)));
         return Ok(());
     }
     let count = findings.len();
     let noun = if count == 1 { "finding" } else { "findings" };
-    let path = args.db.db.display();
+    let path = store::shown(&args.db.db);
     Err(Failure::new(format!("{path} has {count} {noun}; keep the file for analysis, and restore a backup")))
 }
 

@@ -10,13 +10,10 @@ use crate::store::{is_server, shown};
 
 /// The commands that work only on a file, each with the way to do the same on a server.
 #[rustfmt::skip]
-const ONLY_FOR_FILES: [(&str, &str); 8] = [
+const ONLY_FOR_FILES: [(&str, &str); 5] = [
     ("init", "set db in the settings file to the URL, run `appliance bootstrap-admin`, and then `appliance serve`"),
-    ("import", "create the records with the HTTP API"),
-    ("export", "read the records with the HTTP API"),
     ("backup", "make a backup with pg_basebackup and an archive of the write-ahead log, or with pg_dump"),
     ("restore", "restore a backup with the tools of PostgreSQL, for example to a point in time"),
-    ("check", "check the database with pg_amcheck"),
     ("upgrade", "`appliance serve` upgrades the tables of a server when it starts"),
     ("doctor", "ask the running service with GET /readyz"),
 ];
@@ -76,7 +73,6 @@ mod tests {
         const URL: &str = "postgres://staff:secret@host/jobs";
         for (name, _) in ONLY_FOR_FILES {
             let rest: &[&str] = match name {
-                "import" => &["a.json"],
                 "backup" | "restore" => &["a.db"],
                 _ => &[],
             };

@@ -12,6 +12,7 @@ mod base_url_arg;
 pub mod bootstrap_admin;
 pub mod check;
 pub mod completions;
+pub mod copy;
 mod database_server;
 mod db_arg;
 mod demo;
@@ -85,6 +86,7 @@ enum Command {
     Export(export::Args),
     Backup(backup::Args),
     Restore(restore::Args),
+    Copy(copy::Args),
     Check(check::Args),
     Upgrade(upgrade::Args),
     Doctor(Box<doctor::Args>),
@@ -139,6 +141,7 @@ impl Cli {
             Command::Export(args) => export::run(&args, &world),
             Command::Backup(args) => backup::run(&args, &world),
             Command::Restore(args) => restore::run(&args, &world),
+            Command::Copy(args) => copy::run(&args, &world),
             Command::Check(args) => check::run(&args, &world),
             Command::Upgrade(args) => upgrade::run(&args, &world),
             Command::Doctor(args) => doctor::run(&args, &world),

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use super::connection::Connection;
 use super::location::is_server;
 #[cfg(feature = "postgres")]
 use super::postgres::command as postgres;
-use super::sqlite::command;
+use super::sqlite::{command, connection};
 use super::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
@@ -29,13 +30,23 @@ pub(crate) fn read_at<T>(db: &Path, now: Timestamp, f: impl FnOnce(&Tx<'_>) -> R
     if is_server(db) { read_from_server(db, now, f) } else { command::read_alone(db, now, f) }
 }
 
+/// Opens a connection for a command with several transactions.
+pub(crate) fn open_for_command(db: &Path) -> Result<Connection, Error> {
+    if is_server(db) { open_on_server(db) } else { connection::open_for_command(db) }
+}
+
 #[cfg(feature = "postgres")]
-use self::postgres::{act_alone as act_on_server, read_alone as read_from_server};
+use self::postgres::{act_alone as act_on_server, open_for_command as open_on_server, read_alone as read_from_server};
 
 #[cfg(not(feature = "postgres"))]
 use self::{without_server as act_on_server, without_server as read_from_server};
 
 #[cfg(not(feature = "postgres"))]
 fn without_server<T>(_: &Path, _: Timestamp, _: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
+    Err(Error::Unavailable("this program was built without PostgreSQL".to_owned()))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn open_on_server(_: &Path) -> Result<Connection, Error> {
     Err(Error::Unavailable("this program was built without PostgreSQL".to_owned()))
 }

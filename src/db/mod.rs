@@ -24,6 +24,8 @@ pub(crate) mod row;
 pub(crate) mod scheduler;
 pub(crate) mod service_log;
 pub mod sqlite;
+#[cfg(feature = "postgres")]
+pub mod transfer;
 pub(crate) mod tx;
 pub(crate) mod upgrade;
 pub(crate) mod value;
@@ -31,8 +33,8 @@ pub(crate) mod writer;
 pub(crate) mod writer_thread;
 pub(crate) mod writing_engine;
 
-pub(crate) use command::read_at;
 pub use command::{act_alone, read_alone};
+pub(crate) use command::{open_for_command, read_at};
 pub use error::Error;
 pub use halt::{Closed, Halt};
 pub use job::Grade;

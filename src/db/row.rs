@@ -58,7 +58,8 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn value(&self, index: usize) -> Result<ValueRef<'a>, Error> {
+    /// Returns the value of the column at this position.
+    pub(super) fn value(&self, index: usize) -> Result<ValueRef<'a>, Error> {
         match self.0 {
             EngineRow::Sqlite(row) => row.value(index),
             #[cfg(feature = "postgres")]

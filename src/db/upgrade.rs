@@ -6,6 +6,9 @@ use std::path::Path;
 pub(crate) use super::engine::Engine;
 use super::tx::{Error, Tx};
 
+/// The number in place of the application id while a database is an incomplete copy: "RPkc" in ASCII.
+pub(crate) const PARTIAL_COPY_ID: i64 = 0x5250_6b63;
+
 /// The same statements in the text of each engine.
 #[derive(Clone, Copy)]
 pub(crate) struct EngineSql {

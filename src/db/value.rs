@@ -34,6 +34,8 @@ pub(crate) enum Value {
     Integer(i64),
     Real(f64),
     Text(String),
+    #[cfg(feature = "postgres")]
+    Blob(Vec<u8>),
 }
 
 impl From<bool> for Value {
@@ -180,6 +182,8 @@ impl Param for Value {
             Self::Integer(number) => ValueRef::Integer(*number),
             Self::Real(number) => ValueRef::Real(*number),
             Self::Text(text) => ValueRef::Text(text),
+            #[cfg(feature = "postgres")]
+            Self::Blob(bytes) => ValueRef::Blob(bytes),
         }
     }
 }

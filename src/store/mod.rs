@@ -20,6 +20,8 @@ pub mod candidate_step;
 pub mod careers;
 pub mod change_number;
 pub mod check;
+#[cfg(feature = "postgres")]
+pub mod copy;
 pub mod decision_batch;
 pub mod description;
 pub mod erasure;

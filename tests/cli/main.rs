@@ -13,6 +13,10 @@ mod backup;
 mod chain;
 mod connections;
 #[cfg(feature = "postgres")]
+mod database_commands;
+#[cfg(feature = "postgres")]
+mod database_copy;
+#[cfg(feature = "postgres")]
 mod database_outage;
 mod demo;
 mod doctor;

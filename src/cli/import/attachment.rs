@@ -49,6 +49,15 @@ impl Attachments<'_> {
         Ok(refused.len())
     }
 
+    /// Takes the lock of the file, unless a service holds it.
+    fn lock(&self) -> Result<Option<Lock>, Error> {
+        match Lock::take(self.path) {
+            Ok(lock) => Ok(Some(lock)),
+            Err(OpenError::Held(_)) => Ok(None),
+            Err(error) => Err(Error::Unavailable(error.to_string())),
+        }
+    }
+
     fn store(
         &self,
         export: &Path,
@@ -56,12 +65,8 @@ impl Attachments<'_> {
         refused: &mut Vec<RefusedItem>,
         stored: &mut usize,
     ) -> Result<(), Error> {
-        // While the lock is held, no service can start.
-        let lock = match Lock::take(self.path) {
-            Ok(lock) => Some(lock),
-            Err(OpenError::Held(_)) => None,
-            Err(error) => return Err(Error::Unavailable(error.to_string())),
-        };
+        // While the lock is held, no service can start. A server may have services on other machines.
+        let lock = if store::is_server(self.path) { None } else { self.lock()? };
         let import = AttachmentImport::begin(self.path, self.world, self.organization.clone(), lock.is_none())?;
         let progress = Progress::of_transfer("importing files", bytes_of(export, planned));
         for file in planned {

@@ -25,7 +25,7 @@ pub(super) fn import(args: &Args, world: &dyn World) -> Result<(), Failure> {
     advice::require(Format::Document, source, &bytes)?;
     let document = interchange::parse(&bytes, world).map_err(|findings| refused(&findings))?;
     drop(bytes);
-    if path.try_exists().is_ok_and(|exists| !exists) {
+    if !store::is_server(path) && path.try_exists().is_ok_and(|exists| !exists) {
         require_none(&interchange::check_for_new_file(&document))?;
     }
     let lock = lock_for(path, document.applications())?;
@@ -48,7 +48,7 @@ pub(super) fn import(args: &Args, world: &dyn World) -> Result<(), Failure> {
     for notice in document.notices() {
         print_message(&notice);
     }
-    print_message(&format!("imported into {}: {}; {}", path.display(), imported.counts, imported.lock_report));
+    print_message(&format!("imported into {}: {}; {}", store::shown(path), imported.counts, imported.lock_report));
     imported.require_nothing_skipped()
 }
 

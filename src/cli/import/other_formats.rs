@@ -186,7 +186,7 @@ fn import(
         (imported.counts.roles, imported.counts.candidates, imported.counts.applications);
     print_message(&format!(
         "imported into {} for {}: roles {roles}, candidates {candidates}, applications {applications}; {}",
-        path.display(),
+        store::shown(path),
         slug.as_str(),
         imported.lock_report
     ));
@@ -209,7 +209,7 @@ fn nothing_imported(error: Error) -> Failure {
 }
 
 fn no_organization(path: &Path, slug: &Slug) -> String {
-    let (slug, path) = (slug.as_str(), path.display());
+    let (slug, path) = (slug.as_str(), store::shown(path));
     format!(
         "{path} has no organization with the slug {slug}; create it first:\n  appliance organization create --db {path} \
          --slug {slug} --name NAME"

@@ -52,6 +52,10 @@ impl Strategy {
         if lock.is_some() || applications <= APPLICATIONS_PER_TRANSACTION_MAX {
             return Ok(Self::AtOnce(lock));
         }
+        // A server may have services on other machines, so a large import leaves them time to write.
+        if store::is_server(path) {
+            return Ok(Self::Staged);
+        }
         match Lock::take(path) {
             Ok(lock) => Ok(Self::AtOnce(Some(lock))),
             Err(OpenError::Held(_)) => Ok(Self::Staged),
@@ -124,6 +128,12 @@ fn unfinished(error: &Error) -> Failure {
 pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
     if applications <= APPLICATIONS_WITH_SERVICE_MAX {
         return Ok(None);
+    }
+    if store::is_server(path) {
+        return Err(Failure::new(format!(
+            "nothing was imported: the input has {applications} applications, and an import on a server is limited to \
+             {APPLICATIONS_WITH_SERVICE_MAX}; divide the input, or import it into a new file and use `appliance copy`"
+        )));
     }
     match Lock::take(path) {
         Ok(lock) => Ok(Some(lock)),

@@ -27,6 +27,11 @@ pub(crate) fn read_alone<T>(
     tx::snapshot(&open(url, Use::Read)?, now, f)
 }
 
+/// Opens a connection for a command with several transactions.
+pub(crate) fn open_for_command(url: &Path) -> Result<Connection, Error> {
+    open(url, Use::Write)
+}
+
 fn open(url: &Path, for_use: Use) -> Result<Connection, Error> {
     let target = Target::of(url).map_err(|error| Error::Unavailable(error.to_string()))?;
     settings::reopen(&target, for_use).map(Connection::of_postgres)

@@ -105,6 +105,13 @@ impl Connection {
         Ok(usize::try_from(affected).unwrap_or(usize::MAX))
     }
 
+    /// Runs a statement whose parameters have types of their own.
+    pub(super) fn execute_typed(&self, sql: &str, params: &Params<'_>) -> Result<u64, Error> {
+        let prepared = self.prepared(sql)?;
+        self.note_write(&prepared);
+        self.checked(self.session.execute(&prepared.statement, params, self.answer_timeout))
+    }
+
     /// Runs statements without parameters in one round trip.
     pub(super) fn batch(&self, sql: &str) -> Result<(), Error> {
         self.note_change();

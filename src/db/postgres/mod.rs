@@ -31,6 +31,7 @@ mod target;
 #[cfg(test)]
 pub(crate) mod tests;
 mod tls;
+pub(super) mod transfer;
 pub(crate) mod vacuum;
 mod value;
 mod writer;

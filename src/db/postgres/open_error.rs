@@ -43,6 +43,8 @@ pub(crate) enum OpenError {
     Foreign { server: String, schema: String },
     /// A table of the schema is missing.
     Incomplete { server: String, schema: String, table: String },
+    /// The schema is an incomplete copy.
+    PartialCopy { server: String, schema: String },
     /// A newer version of the program wrote the schema.
     Newer { server: String, found: i64, known: i64 },
     /// An older version of the program wrote the schema.
@@ -124,6 +126,11 @@ impl std::fmt::Display for OpenError {
                 f,
                 "the schema {schema} of {server} lacks the table {table} and was not changed; restore the whole \
                  database, or use an empty schema"
+            ),
+            Self::PartialCopy { server, schema } => write!(
+                f,
+                "the schema {schema} of {server} is an incomplete copy; run the `appliance copy` that created it again, \
+                 or empty the schema"
             ),
             Self::Newer { server, found, known } => write!(
                 f,

@@ -12,7 +12,7 @@ use super::{registration, vacuum};
 use crate::db::connection::Connection as SharedConnection;
 use crate::db::error::Error;
 use crate::db::tx::{self, Tx};
-use crate::db::upgrade::{self, Engine, EngineStep, Upgrade};
+use crate::db::upgrade::{self, Engine, EngineStep, PARTIAL_COPY_ID, Upgrade};
 
 /// The time for the commit of a new or upgraded schema.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
@@ -53,24 +53,30 @@ pub(crate) enum Purpose {
 /// newer version. Several servers may do this at the same time.
 pub(crate) fn prepare(target: &Target, schema: &Schema<'_>, purpose: Purpose) -> Result<(), OpenError> {
     let connection = SharedConnection::of_postgres(settings::open(target, Use::Maintain)?);
-    Preparation { connection, server: target.to_string(), schema }.run(purpose)
+    Preparation::new(&connection, target, schema).run(purpose)
 }
 
 /// The state of a schema.
-enum Found {
+pub(super) enum Found {
     Empty,
     Foreign,
     Unreadable,
     Version(i64),
+    /// A copy that is not complete, with its version.
+    PartialCopy(i64),
 }
 
-struct Preparation<'a> {
-    connection: SharedConnection,
+pub(super) struct Preparation<'a> {
+    connection: &'a SharedConnection,
     server: String,
     schema: &'a Schema<'a>,
 }
 
-impl Preparation<'_> {
+impl<'a> Preparation<'a> {
+    pub(super) fn new(connection: &'a SharedConnection, target: &Target, schema: &'a Schema<'a>) -> Self {
+        Self { connection, server: target.to_string(), schema }
+    }
+
     fn run(&self, purpose: Purpose) -> Result<(), OpenError> {
         let lock = Lock::Schema.wait();
         let begin = format!("BEGIN; {WAIT_FOR_OTHERS}; {lock}; {WAIT_FOR_TABLES}");
@@ -92,10 +98,11 @@ impl Preparation<'_> {
                 Purpose::Create | Purpose::Use => Err(OpenError::Older { server, found, known }),
             },
             Found::Empty => match purpose {
-                Purpose::Serve | Purpose::Create => self.create(),
+                Purpose::Serve | Purpose::Create => self.create(""),
                 Purpose::Check => self.require_right_to_create(),
                 Purpose::Use => Err(OpenError::Missing { schema: self.name()?, server }),
             },
+            Found::PartialCopy(_) => Err(OpenError::PartialCopy { schema: self.name()?, server }),
             Found::Foreign => Err(OpenError::Foreign { schema: self.name()?, server }),
             Found::Unreadable => self.require_rights(),
         }
@@ -106,7 +113,7 @@ impl Preparation<'_> {
     }
 
     /// Recognizes the schema. A table `engine_schema` of another program has other columns or another number.
-    fn recognize(&self) -> Result<Found, Error> {
+    pub(super) fn recognize(&self) -> Result<Found, Error> {
         let sql = "SELECT CASE
                      WHEN mark IS NULL AND EXISTS (
                        SELECT FROM pg_class
@@ -129,19 +136,26 @@ impl Preparation<'_> {
             Some("unreadable") => return Ok(Found::Unreadable),
             _ => return Ok(Found::Foreign),
         }
-        let sql = format!("SELECT version FROM engine_schema WHERE application_id = {}", self.schema.application_id);
-        let version = self.first(&sql)?.and_then(|text| text.parse().ok());
-        Ok(version.map_or(Found::Foreign, Found::Version))
+        if let Some(version) = self.version_of(PARTIAL_COPY_ID)? {
+            return Ok(Found::PartialCopy(version));
+        }
+        Ok(self.version_of(self.schema.application_id)?.map_or(Found::Foreign, Found::Version))
     }
 
-    fn create(&self) -> Result<(), OpenError> {
+    fn version_of(&self, application_id: i64) -> Result<Option<i64>, Error> {
+        let sql = format!("SELECT version FROM engine_schema WHERE application_id = {application_id}");
+        Ok(self.first(&sql)?.and_then(|text| text.parse().ok()))
+    }
+
+    /// Creates the tables in a transaction that has begun, runs further statements, and commits.
+    pub(super) fn create(&self, then: &str) -> Result<(), OpenError> {
         self.require_right_to_create()?;
         let mark = format!(
             "INSERT INTO engine_schema (id, application_id, version) VALUES (1, {}, {})",
             self.schema.application_id, self.schema.tables.version
         );
         let tables = self.schema.tables.sql.of(Engine::Postgres);
-        for sql in [ENGINE_SCHEMA, registration::TABLE, vacuum::TABLE, tables, &mark] {
+        for sql in [ENGINE_SCHEMA, registration::TABLE, vacuum::TABLE, tables, &mark, then] {
             self.postgres().batch(sql).map_err(|error| self.failed(&error))?;
         }
         self.commit()
@@ -161,7 +175,7 @@ impl Preparation<'_> {
         for step in upgrades.iter().flat_map(|upgrade| upgrade.steps) {
             match step.of(Engine::Postgres) {
                 EngineStep::Sql(sql) => self.postgres().batch(sql)?,
-                EngineStep::Code(run) => tx::in_upgrade(&self.connection, run)?,
+                EngineStep::Code(run) => tx::in_upgrade(self.connection, run)?,
             }
         }
         self.postgres().batch(&format!("UPDATE engine_schema SET version = {}", self.schema.tables.version))
@@ -219,7 +233,7 @@ impl Preparation<'_> {
     }
 
     /// Requires the rights to read and write all tables.
-    fn require_rights(&self) -> Result<(), OpenError> {
+    pub(super) fn require_rights(&self) -> Result<(), OpenError> {
         let sql = "SELECT relname || ' needs SELECT, INSERT, UPDATE and DELETE'
                    FROM pg_class
                    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p')
@@ -241,7 +255,7 @@ impl Preparation<'_> {
         OpenError::of_statement(&self.server, error)
     }
 
-    fn name(&self) -> Result<String, OpenError> {
+    pub(super) fn name(&self) -> Result<String, OpenError> {
         Ok(self.first("SELECT current_schema()").map_err(|error| self.failed(&error))?.unwrap_or_default())
     }
 

@@ -21,5 +21,7 @@ pub(crate) mod reserve;
 pub(crate) mod schema;
 #[cfg(test)]
 pub(crate) mod tests;
+#[cfg(feature = "postgres")]
+pub(super) mod transfer;
 pub mod upgrade_plan;
 pub(crate) mod wal;

@@ -9,6 +9,8 @@ use serde_json::Value;
 
 use super::page::{Activity, SELECT, activity};
 use super::{append, detail, stamp};
+use crate::db::act_alone;
+use crate::db::location::is_server;
 use crate::db::sqlite::connection::{self, Use};
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::activity::{Action, Stamp, Subject};
@@ -54,6 +56,9 @@ pub fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, facts: &Val
 /// cannot be written, for example because the file is on a read-only mount, its disk is full, or another process has
 /// locked it. A backup must be possible in these cases too.
 pub fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Value) -> Result<Option<String>, Error> {
+    if is_server(path) {
+        return reason_not_written(act_alone(path, world, |tx| record_command(tx, world, command, facts)));
+    }
     let connection = connection::open_to_read(path, Use::Write)?;
     if connection::is_read_only(&connection)? {
         return Ok(Some("it is read-only".to_owned()));

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use super::{AttachmentToken, append_chunk, attachment_columns, begin, delete_slice, finish, read_attachment};
 use crate::db::connection::Connection;
+use crate::db::open_for_command;
 use crate::db::row::Columns;
-use crate::db::sqlite::connection;
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::attachment::{
     ATTACHMENT_TOKEN_BYTES, AttachmentDigest, CHUNK_BYTES_MAX, DIGEST_BYTES, MediaType, file_name,
@@ -65,7 +65,7 @@ impl<'w> AttachmentImport<'w> {
         organization: OrganizationId,
         is_service_running: bool,
     ) -> Result<Self, Error> {
-        let connection = connection::open_for_command(path)?;
+        let connection = open_for_command(path)?;
         let pause = if is_service_running { PAUSE } else { Duration::ZERO };
         Ok(Self { connection, world, organization, pause })
     }

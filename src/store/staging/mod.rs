@@ -21,8 +21,8 @@ pub use self::staged_application::StagedApplication;
 use super::candidate::CandidateRecord;
 use super::{application, candidate, candidate_step, organization, role, role_step};
 use crate::db::connection::Connection;
+use crate::db::open_for_command;
 use crate::db::row::{Columns, Row};
-use crate::db::sqlite::connection;
 use crate::db::tx::{self, Error, Tx};
 use crate::domain::candidate_step::ApplicationStatus;
 use crate::domain::id::CandidateId;
@@ -60,7 +60,7 @@ impl<'w> Staging<'w> {
     /// # Errors
     /// [`Error::Unavailable`] if another process holds the write lock.
     pub fn begin(path: &Path, world: &'w dyn World) -> Result<Self, Error> {
-        let connection = connection::open_for_command(path)?;
+        let connection = open_for_command(path)?;
         // A power failure can undo a commit that does not wait for the disk, but only together with all later commits.
         connection.set_durable(false)?;
         let mut staging = Self { connection, world, number: 0, staged: 0, longest: Duration::ZERO };

@@ -14,6 +14,8 @@ pub enum OpenError {
     Foreign(PathBuf),
     /// The file is empty.
     Empty(PathBuf),
+    /// The file is an incomplete copy.
+    PartialCopy(PathBuf),
     /// The file does not exist, but its write-ahead log does.
     Orphaned { path: PathBuf, wal: PathBuf },
     /// Users other than the owner have access to the file.
@@ -91,6 +93,11 @@ impl std::fmt::Display for OpenError {
                 f,
                 "{} is empty, perhaps after an interrupted copy; replace it with a backup, or remove it to begin \
                  with a new file",
+                path.display()
+            ),
+            Self::PartialCopy(path) => write!(
+                f,
+                "{} is an incomplete copy; run the `appliance copy` that created it again, or remove the file",
                 path.display()
             ),
             Self::Orphaned { path, wal } => write!(

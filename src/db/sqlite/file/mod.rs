@@ -17,7 +17,8 @@ pub use self::backup::{require_absent, write_manifest};
 pub use self::error::OpenError;
 use self::partial::{Busy, Existing, Partial};
 use super::super::connection::Connection;
-use super::super::upgrade::Schema;
+use super::super::tx::Error;
+use super::super::upgrade::{PARTIAL_COPY_ID, Schema};
 use super::connection;
 pub use super::path::{beside, parent, resolve};
 use super::schema;
@@ -89,12 +90,12 @@ pub(crate) fn prepare(path: &Path, schema: &Schema, missing: Missing, older: Old
     if !file_exists(path)? {
         match missing {
             Missing::Refuse => return Err(OpenError::Missing(path.to_owned())),
-            Missing::Create => create(path, schema)?,
+            Missing::Create => create(path, schema, |_| Ok(()))?,
         }
     }
     match recognize(path)? {
         FileState::Empty if missing == Missing::Refuse => Err(OpenError::Foreign(path.to_owned())),
-        FileState::Empty => fill(path, schema),
+        FileState::Empty => fill(path, schema, |_| Ok(())),
         FileState::Version(found) => require_private(path).and_then(|()| require_version(path, schema, found, older)),
     }
 }
@@ -195,8 +196,13 @@ fn require_version(path: &Path, schema: &Schema, found: i64, older: Older) -> Re
 }
 
 /// Creates a file with this version's schema under another name, and then renames it. Otherwise, a process that is
-/// killed midway would leave an empty file, which the next start would refuse.
-fn create(path: &Path, schema: &Schema) -> Result<(), OpenError> {
+/// killed midway would leave an empty file, which the next start would refuse. Before the file gets its name, `then`
+/// changes it.
+pub(super) fn create(
+    path: &Path,
+    schema: &Schema,
+    then: impl FnOnce(&Connection) -> Result<(), Error>,
+) -> Result<(), OpenError> {
     let not_writable = |error: std::io::Error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() };
     let absolute = &resolve(path);
     let wal = beside(absolute, "-wal");
@@ -208,7 +214,7 @@ fn create(path: &Path, schema: &Schema) -> Result<(), OpenError> {
         // Another process created the file first.
         return Ok(());
     }
-    fill(partial.path(), schema).map_err(|error| match error {
+    fill(partial.path(), schema, then).map_err(|error| match error {
         OpenError::Failed { why, .. } => OpenError::Failed { path: path.to_owned(), why },
         other => other,
     })?;
@@ -235,18 +241,19 @@ fn recognize(path: &Path) -> Result<FileState, OpenError> {
 
 fn inspect(path: &Path, connection: &Connection) -> Result<FileState, OpenError> {
     let number = |sql| connection.sqlite().query_row(sql, [], |row| row.get(0));
-    let read = || -> Result<Option<FileState>, rusqlite::Error> {
+    let read = || -> Result<Result<FileState, OpenError>, rusqlite::Error> {
         // One snapshot of the file, because another process may be creating it.
         connection.sqlite().execute_batch("BEGIN")?;
         // Both numbers are in the header of the file. Counting the tables parses the whole schema.
         Ok(match (number("PRAGMA application_id")?, number("PRAGMA user_version")?) {
-            (schema::APPLICATION_ID, version) => Some(FileState::Version(version)),
-            (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Some(FileState::Empty),
-            _ => None,
+            (PARTIAL_COPY_ID, _) => Err(OpenError::PartialCopy(path.to_owned())),
+            (schema::APPLICATION_ID, version) => Ok(FileState::Version(version)),
+            (0, 0) if number("SELECT count(*) FROM sqlite_schema")? == 0 => Ok(FileState::Empty),
+            _ => Err(OpenError::Foreign(path.to_owned())),
         })
     };
     match read() {
-        Ok(state) => state.ok_or_else(|| OpenError::Foreign(path.to_owned())),
+        Ok(state) => state,
         Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => {
             Err(OpenError::Foreign(path.to_owned()))
         }
@@ -255,9 +262,10 @@ fn inspect(path: &Path, connection: &Connection) -> Result<FileState, OpenError>
 }
 
 /// Gives an empty file mode 0600 and creates the schema in it.
-fn fill(path: &Path, schema: &Schema) -> Result<(), OpenError> {
+fn fill(path: &Path, schema: &Schema, then: impl FnOnce(&Connection) -> Result<(), Error>) -> Result<(), OpenError> {
     let private = std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600));
     private.map_err(|error| OpenError::NotWritable { path: path.to_owned(), why: error.to_string() })?;
     let connection = connection::open(path, connection::Use::Write)?;
-    schema::create(&connection, schema).map_err(|error| OpenError::failed(path, &error))
+    let created = schema::create(&connection, schema).and_then(|()| then(&connection));
+    created.map_err(|error| OpenError::failed(path, &error))
 }

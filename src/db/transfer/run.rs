@@ -1,0 +1,145 @@
+//! The steps of a copy.
+
+use std::path::Path;
+
+use super::chunk::{Chunks, last_row};
+use super::compare::compare;
+use super::digest;
+use super::end::{End, Found};
+use super::error::TransferError;
+use super::table::{Catalog, Table};
+use crate::db::error::Error;
+use crate::db::location::{is_server, shown};
+use crate::db::sqlite::transfer::catalog;
+use crate::db::upgrade::Schema;
+use crate::domain::text::counted;
+
+/// A step of a copy, for the person who waits.
+#[derive(Debug, Clone, Copy)]
+pub enum Event<'a> {
+    /// A new copy begins. The source is not locked yet, so the caller may still write to it.
+    Begins,
+    /// A part of the work begins.
+    Part(&'a str),
+    /// The rows that are still to be copied have this many bytes of texts and blobs.
+    Bytes(u64),
+    /// Rows with this many bytes were copied.
+    Copied(u64),
+}
+
+/// A complete copy.
+#[derive(Debug, Clone, Copy)]
+pub struct Copied {
+    pub tables: usize,
+    pub rows: u64,
+}
+
+/// Copies the database `from` into a new file or an empty schema, or continues an interrupted copy.
+///
+/// # Errors
+/// A [`TransferError`]. The source is unchanged, and the destination is either unchanged or an incomplete copy.
+pub(crate) fn copy(
+    from: &Path,
+    to: &Path,
+    schema: &Schema,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<Copied, TransferError> {
+    if from == to {
+        return Err(TransferError::Same(shown(from)));
+    }
+    if !is_server(from) && !is_server(to) {
+        return Err(TransferError::Files);
+    }
+    let catalog = &catalog(schema).map_err(|error| stopped("the schema", error))?;
+    let found = End::find(to, schema)?;
+    if matches!(found, Found::New(_)) {
+        report(Event::Begins);
+    }
+    let mut source = End::source(from, schema)?;
+    let mut destination = destination(&source, to, found, schema, catalog, report)?;
+    copy_rows(&source, &destination, catalog, report)?;
+    report(Event::Part("completing the schema"));
+    destination.complete(catalog).map_err(|error| stopped(&destination.shown, error))?;
+    report(Event::Part("comparing the two databases"));
+    let rows = compare(&mut source, &mut destination, catalog)?;
+    destination.publish(catalog).map_err(|error| stopped(&destination.shown, error))?;
+    Ok(Copied { tables: catalog.tables.len(), rows })
+}
+
+/// Returns the destination: a new one, or an interrupted copy of this source.
+fn destination(
+    source: &End,
+    to: &Path,
+    found: Found,
+    schema: &Schema,
+    catalog: &Catalog,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<End, TransferError> {
+    let state = digest::of_state(&source.connection, catalog).map_err(|error| stopped(&source.shown, error))?;
+    let destination = match found {
+        Found::Partial(end) => {
+            let began_with = end.source_state().map_err(|error| stopped(&end.shown, error))?;
+            if began_with != state {
+                return Err(TransferError::OtherSource(end.shown));
+            }
+            report(Event::Part("continuing an interrupted copy"));
+            *end
+        }
+        Found::New(new) => {
+            report(Event::Part("checking the texts of the source"));
+            source.check_texts(catalog)?;
+            End::create(to, new, schema, &state)?
+        }
+    };
+    // A power cut can undo the last transactions, and the copy then continues before them. The last transaction of the
+    // copy is durable, and with it all before.
+    destination.connection.set_durable(false).map_err(|error| stopped(&destination.shown, error))?;
+    Ok(destination)
+}
+
+fn copy_rows(
+    source: &End,
+    destination: &End,
+    catalog: &Catalog,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<(), TransferError> {
+    let size = |end: &End, table: &Table| end.size(table).map_err(|error| stopped(&end.shown, error));
+    let sizes: Vec<(u64, u64)> = catalog.tables.iter().map(|table| size(source, table)).collect::<Result<_, _>>()?;
+    let copied: Vec<(u64, u64)> =
+        catalog.tables.iter().map(|table| size(destination, table)).collect::<Result<_, _>>()?;
+    let bytes = |sizes: &[(u64, u64)]| sizes.iter().map(|(_, bytes)| bytes).sum::<u64>();
+    report(Event::Bytes(bytes(&sizes).saturating_sub(bytes(&copied))));
+    for ((table, (rows, _)), (before, _)) in catalog.tables.iter().zip(sizes).zip(copied) {
+        if rows > before {
+            let left = usize::try_from(rows - before).unwrap_or(usize::MAX);
+            report(Event::Part(&format!("copying {}: {}", table.name, counted(left, "row"))));
+        }
+        copy_table(source, destination, table, report)?;
+    }
+    Ok(())
+}
+
+fn copy_table(
+    source: &End,
+    destination: &End,
+    table: &Table,
+    report: &mut dyn FnMut(Event<'_>),
+) -> Result<(), TransferError> {
+    let last = last_row(&destination.connection, table).map_err(|error| stopped(&destination.shown, error))?;
+    let mut chunks = Chunks::after(&source.connection, table, last.last_key(table));
+    while let Some(chunk) = chunks.next().map_err(|error| stopped(&source.shown, error))? {
+        destination.add(table, &chunk).map_err(|error| match error {
+            // The engine refuses the row, for example because of a constraint.
+            Error::Defect(why) => {
+                TransferError::Refused { shown: destination.shown.clone(), table: table.name.clone(), why }
+            }
+            error => stopped(&destination.shown, error),
+        })?;
+        report(Event::Copied(chunk.bytes() as u64));
+    }
+    Ok(())
+}
+
+fn stopped(shown: &str, error: Error) -> TransferError {
+    TransferError::Interrupted { shown: shown.to_owned(), error }
+}
