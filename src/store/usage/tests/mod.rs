@@ -27,7 +27,12 @@ const ENTRIES_PER_KEY: usize = 3;
 
 fn store(path: &Path) -> Store {
     let store = Store::open(path, Arc::new(Scripted::at(Timestamp::from_micros(1_000_000)))).unwrap();
-    let world: &dyn World = &Scripted::at(Timestamp::from_micros(1_000_000));
+    make_keys(path, &Scripted::at(Timestamp::from_micros(1_000_000)));
+    store
+}
+
+/// Creates a user with two keys.
+fn make_keys(path: &Path, world: &dyn World) {
     crate::store::act_alone(path, world, |tx| {
         let user_id = UserId::parse("user_1").unwrap();
         user::insert(tx, &user_id, &Email::parse("ada@example.org").unwrap(), "Ada", PlatformRole::User)?;
@@ -45,7 +50,6 @@ fn store(path: &Path) -> Store {
         Ok(())
     })
     .unwrap();
-    store
 }
 
 fn append(store: &Store, count: usize) {

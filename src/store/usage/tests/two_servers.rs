@@ -1,18 +1,15 @@
 //! Tests of the usage log of two servers with one PostgreSQL database.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::super::{LogEntry, log, redate};
+use super::make_keys;
 use crate::db::postgres::tests::server;
 use crate::db::tx::Tx;
-use crate::domain::api_key::{self, Grant, KeySecret};
-use crate::domain::id::{Id, UserId};
-use crate::domain::text::Email;
 use crate::domain::timestamp::Timestamp;
-use crate::domain::user::PlatformRole;
-use crate::store::{Store, api_key::NewApiKey, user};
+use crate::store::Store;
 use crate::world::{Scripted, World};
 
 const BEGINNING: Timestamp = Timestamp::from_micros(1_795_000_000_000_000);
@@ -51,26 +48,6 @@ impl Database {
                          WINDOW by_key AS (PARTITION BY key_number ORDER BY at)) AS rows";
         self.server.psql(&self.name, sql)
     }
-}
-
-fn make_keys(url: &Path, world: &dyn World) {
-    crate::store::act_alone(url, world, |tx| {
-        let user_id = UserId::parse("user_1").unwrap();
-        user::insert(tx, &user_id, &Email::parse("ada@example.org").unwrap(), "Ada", PlatformRole::User)?;
-        for name in ["one", "two"] {
-            let key = NewApiKey {
-                id: world.id(),
-                secret: KeySecret::generate(|bytes| world.fill(bytes)),
-                user_id: user_id.clone(),
-                name: name.to_owned(),
-                grant: Grant::of(None),
-                expires_at: api_key::expires_at(tx.now, 1),
-            };
-            crate::store::api_key::insert(tx, &key)?;
-        }
-        Ok(())
-    })
-    .unwrap();
 }
 
 /// Appends rows of these keys in one transaction. Returns the number of rows that the transaction has read.
