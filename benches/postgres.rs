@@ -1,8 +1,8 @@
-//! `cargo bench --features postgres --bench postgres`: measures the service on PostgreSQL and compares it with the same
-//! statements, which `pgbench` sends to the same server in alternating rounds.
+//! `cargo bench --features postgres --bench postgres`: measures the service on PostgreSQL and compares it with
+//! `pgbench`, which sends the same statements to the same server in alternating rounds.
 //!
-//! `-- --short` measures shorter rounds. The bench starts a server of its own, with the settings that PostgreSQL has by
-//! default. The service, the server and the client share all cores. An error or a wrong count fails the run.
+//! `-- --short` measures shorter rounds. The bench starts a server of its own, with PostgreSQL's default settings. The
+//! service, the server and the client share all cores. An error or a wrong count fails the run.
 
 #![allow(clippy::unwrap_used, reason = "if a step fails, the bench must fail")]
 

@@ -1,8 +1,8 @@
 //! The limit: `pgbench` sends the statements of the service's decisions and usage rows, in pipelines and in as few
 //! transactions as the service.
 //!
-//! As in the service, a transaction takes a lock first, because the numbers of the rows follow from each other. The
-//! limit omits the service's reads of facts. The rows have the same columns and lengths, but their hashes are not
+//! As in the service, a transaction takes a lock first, because the number of each row follows from the previous row.
+//! The limit omits the service's reads of facts. The rows have the same columns and lengths, but their hashes are not
 //! computed.
 
 use std::fmt::Write as _;
@@ -84,7 +84,8 @@ impl<'a> Pgbench<'a> {
     }
 }
 
-/// Returns the script of a transaction with this many decisions. The variable `a` is the number of the next application.
+/// Returns the script of a transaction with this many decisions. The variable `a` is the number of the next
+/// application.
 fn decisions(at_once: usize) -> String {
     let mut script = format!("\\startpipeline\nBEGIN;\n{LOCK}\n");
     for nth in 0..at_once {

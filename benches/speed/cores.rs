@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::process::{Command, Stdio};
 
-/// The two cores, if the system has them and `taskset`.
+/// The two cores, if the system has at least two cores and `taskset`.
 pub(crate) struct Cores(Option<Pair>);
 
 struct Pair {
@@ -12,8 +12,8 @@ struct Pair {
 }
 
 impl Cores {
-    /// Moves this process and its future children to the client's core, if the system has two cores and `taskset`. The
-    /// caller must call this function before a second thread starts.
+    /// Moves this process and its future children to the client's core, if the system has at least two cores and
+    /// `taskset`. The caller must call this function before a second thread starts.
     pub(crate) fn claim() -> Self {
         let allowed = allowed();
         let [server, client, ..] = allowed[..] else { return Self(None) };

@@ -20,8 +20,8 @@ impl Process {
         figure(&format!("/proc/{}/status", self.0.id()), name)
     }
 
-    /// Returns an I/O figure in bytes: `rchar` is the number of bytes read, and `read_bytes` is the number of bytes read
-    /// from disk. The figure stays available after the process has ended, until its parent waits for it.
+    /// Returns an I/O figure in bytes: `rchar` is the number of bytes read, and `read_bytes` is the number of bytes
+    /// read from disk. The figure stays available after the process has ended, until its parent waits for it.
     pub(crate) fn io_bytes(&self, name: &str) -> usize {
         figure(&format!("/proc/{}/io", self.0.id()), name)
     }
