@@ -100,8 +100,8 @@ fn ensure_organization(tx: &Tx<'_>, world: &dyn World, answers: &Answers) -> Res
     Ok((organization, true))
 }
 
-/// As root, gives each file of root to the owner and the group of its directory, if the name of the file begins with
-/// the name of the database. The service runs as this owner.
+/// As root, gives the files of the database to the owner and the group of their directory, if root owns them. These are
+/// the files whose names begin with the name of the database. The service runs as the owner of the directory.
 fn give_to_service(db: &Path) -> Result<(), Failure> {
     if !geteuid().is_root() {
         return Ok(());

@@ -30,9 +30,9 @@ use crate::store::{self, Halt, OpenError, READERS_MAX, Store};
 use crate::telemetry::{LogFormat, Telemetry};
 use crate::world::{Real, World};
 
-/// The maximum numbers of threads of a service with a file: for handlers that read and for password hashing, for all other work on requests, and
-/// for deliveries to HR systems. Each thread uses at most one of the store's readers at a time. The sum of these
-/// numbers is at most the number of readers, so none of these threads waits for a reader.
+/// The maximum numbers of threads of a service with a file: for handlers that read and for password hashing, for all
+/// other work on requests, and for deliveries to HR systems. Each thread uses at most one of the store's readers at a
+/// time. The sum of these numbers is at most the number of readers, so none of these threads waits for a reader.
 const BLOCKING_THREADS_MAX: usize = 6;
 const WORKER_THREADS_MAX: usize = 8;
 const HR_THREADS: usize = 1;
