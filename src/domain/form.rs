@@ -1,6 +1,6 @@
 //! Signed forms: the signature proves when the service created a form, and for which link. The service signs forms with
-//! the file's secret. Therefore, it stores nothing about a form until the form is submitted, and forms remain valid after a
-//! restart.
+//! the file's secret. Therefore, it stores nothing about a form until the form is submitted, and forms remain valid
+//! after a restart.
 
 use std::fmt::Write as _;
 use std::time::Duration;

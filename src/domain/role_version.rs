@@ -55,8 +55,8 @@ pub fn refusal_sentence(changes: &[LaterChange]) -> String {
     format!("the role has changed since the version that If-Match names: {}{others}; {NEXT}", clause(newest))
 }
 
-/// Returns the sentence of a refusal if `If-Match` names no known version of the role. `newest` is the newest change, or
-/// `None` for an imported role that nobody has changed. The sentence does not claim that the role has changed.
+/// Returns the sentence of a refusal if `If-Match` names no known version of the role. `newest` is the newest change,
+/// or `None` for an imported role that nobody has changed. The sentence does not claim that the role has changed.
 pub fn unknown_version_sentence(newest: Option<&LaterChange>) -> String {
     let newest = newest.map_or_else(String::new, |change| format!(" (newest change: {})", clause(change)));
     format!("the role is not in a version that If-Match names{newest}; {NEXT}")

@@ -32,7 +32,7 @@ words! {
 
 impl LinkPurpose {
     /// Returns the time for which a link works. An invitation or the link of the demo works for a week, because people
-    /// read mail late. A reset works for an hour, because its receiver is waiting for it.
+    /// may not read their mail for days. A reset works for an hour, because its receiver is waiting for it.
     pub fn lifetime(self) -> Duration {
         match self {
             Self::Invitation | Self::Demo => Duration::from_secs(7 * 24 * 60 * 60),
