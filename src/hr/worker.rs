@@ -104,14 +104,14 @@ impl Drop for Worker {
     }
 }
 
-/// Returns the builder of the runtime, which works on the delivery thread.
+/// Returns the builder of the runtime. Its tasks run on the delivery thread.
 #[cfg(not(feature = "postgres"))]
 fn runtime_builder() -> Builder {
     Builder::new_current_thread()
 }
 
-/// Returns the builder of the runtime. A task that waits for a server blocks its thread, which a current-thread runtime
-/// does not allow.
+/// Returns the builder of the runtime. A task that waits for a database server blocks its thread, which a
+/// current-thread runtime does not allow.
 #[cfg(feature = "postgres")]
 fn runtime_builder() -> Builder {
     let mut builder = Builder::new_multi_thread();
@@ -261,7 +261,7 @@ impl Deliveries {
     fn next_dispatches(&self, running: &RunningAttempts) -> Result<Vec<Dispatch>, Error> {
         let busy: HashSet<&OrganizationId> = running.values().map(|(busy, _)| busy).collect();
         let suspects = running.values().filter(|(_, is_suspect)| *is_suspect).count();
-        // Without an answer about the lease, another server may be delivering.
+        // If it is unknown which server has the lease, another server may be delivering.
         let chosen = match self.store.leads() {
             Ok(true) => self.store.read(|tx| read_dispatches(tx, &busy, running.len(), suspects)),
             Ok(false) => return Ok(Vec::new()),
