@@ -83,7 +83,7 @@ enum Thread {
     /// The thread for jobs that never wait for the writer.
     Reads,
     Checkpoints,
-    /// The thread for jobs of which one step can take minutes.
+    /// The thread for jobs with steps that can take minutes.
     Slow,
 }
 
@@ -112,10 +112,10 @@ const TABLE: [Row; 16] = [
     (SCHEMA_VERSION, 1_000,  Thread::Reads,        schema_version),   // Stops the service if a newer server has upgraded the tables.
 ];
 
-/// The jobs that only concern a file. They do not run if the data is on a server.
+/// The jobs that concern only a file. They do not run if the data is on a server.
 const OF_FILE: [BackgroundJob; 4] = [IDLE_CACHE, RESERVE, CHECKPOINT, BACKUP];
 
-/// The job that only concerns a server.
+/// The job that concerns only a server.
 const OF_SERVER: [BackgroundJob; 1] = [SCHEMA_VERSION];
 
 /// The rest and the thread of [`WIPING`] on a server, where a step can run `VACUUM` for minutes.

@@ -61,8 +61,8 @@ fn findings(tx: &Tx<'_>, mut progress: impl FnMut(&str)) -> Result<Vec<String>, 
     Ok(findings)
 }
 
-/// Returns the findings that do not depend on the engine. A server checks its pages with `pg_amcheck`, and never lets a
-/// foreign key dangle.
+/// Returns the findings that do not depend on the engine. For a server, the check needs nothing else: the operator
+/// checks the pages with `pg_amcheck`, and the server itself enforces foreign keys.
 fn findings_in_tables(tx: &Tx<'_>, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
     progress("recounting every organization's roles and applications");

@@ -8,8 +8,8 @@ use super::schema::CURRENT;
 #[cfg(feature = "postgres")]
 pub use crate::db::transfer::{Copied, Event, TransferError};
 
-/// Copies the database `from` into a new file or an empty schema, or continues an interrupted copy. At the end, compares
-/// the number of rows and the content of all tables.
+/// Copies the database `from` into a new file or an empty schema, or continues an interrupted copy. At the end,
+/// compares the number of rows and the content of all tables.
 ///
 /// # Errors
 /// A [`TransferError`]. The source is unchanged, and the destination is either unchanged or an incomplete copy.

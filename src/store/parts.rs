@@ -50,13 +50,13 @@ pub(super) struct Parts {
 
 /// Where the data is.
 pub(super) enum Place {
-    /// In a file of this machine, at this path.
+    /// In a file on this machine, at this path.
     File(PathBuf),
     #[cfg(feature = "postgres")]
     Server(ServerPlace),
 }
 
-/// The parts that only a service with a server has.
+/// The parts that a service has only if the data is on a server.
 #[cfg(feature = "postgres")]
 pub(super) struct ServerPlace {
     pub(super) target: Arc<Target>,
@@ -77,7 +77,7 @@ impl Parts {
         }
     }
 
-    /// Ends the jobs early whose steps can take minutes, because the service stops.
+    /// Ends the running steps of slow jobs early, because the service is stopping.
     pub(super) fn interrupt(&self) {
         self.backups.interrupt();
         #[cfg(feature = "postgres")]

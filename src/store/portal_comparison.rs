@@ -1,5 +1,5 @@
-//! Compares the change numbers of portals with those in the database, before a server uses a cached response.
-//! Another server may have changed a portal, and its change must show in the next response of every server.
+//! Compares the change numbers of portals in memory with those in the database, before a server uses a cached response.
+//! Another server may have changed a portal, and the next response of every server must show the change.
 //!
 //! Each comparison begins after the requests that wait for it. Requests that arrive during a comparison share the next
 //! one, so a busy server has at most one comparison at a time.
@@ -68,7 +68,7 @@ impl Drop for PortalComparison {
 }
 
 impl Queue {
-    /// Waits for requests and takes them. Returns `None` at the end of the service.
+    /// Waits for requests and takes them. Returns `None` after the [`PortalComparison`] was dropped.
     fn wait(&self) -> Option<Vec<Done>> {
         let mut state = self.state();
         while state.waiting.is_empty() && !state.is_stopped {

@@ -18,7 +18,7 @@ use crate::db::sqlite::wal;
 use crate::db::{Closed, Error, Grade, Halt, Reserve, Tx};
 use crate::domain::activity::ChainHead;
 
-/// The open database file of a running service.
+/// The open database of a running service: a file, or the database of a server.
 pub struct Store {
     pub(super) scheduler: Scheduler,
     pub(super) readers: Readers,

@@ -1,7 +1,7 @@
 //! The sweep: a background job that deletes attachments that belong to neither a signup nor an application. It deletes
 //! staged attachments after an hour, detached attachments at the next scan, and, after a start with a file, unfinished
-//! uploads of a previous process. It deletes one slice at a time, so that other writes and the shutdown do not wait for the whole
-//! sweep.
+//! uploads of a previous process. It deletes one slice at a time, so that other writes and the shutdown do not wait for
+//! the whole sweep.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -147,7 +147,7 @@ impl Sweeper {
     }
 }
 
-/// Deletes a slice, and records that its rows need a cleanup on a server.
+/// Deletes a slice. On a server, also records that the tables need a cleanup.
 fn delete_owing(tx: &Tx<'_>, attachment: &AttachmentId) -> Result<bool, Error> {
     cleanup::owe(tx)?;
     delete_slice(tx, attachment)

@@ -23,13 +23,14 @@ use crate::domain::user::Principal;
 use crate::world::World;
 pub use record::{Batch, BatchRole, find, size};
 
-/// The item names nothing in the role. An item of another organization or of an erased candidate gets the same refusal.
+/// The item names no application or step of the role. An item of another organization or of an erased candidate gets
+/// the same refusal.
 const NO_ITEM: Refusal = Refusal::NotFound("the role has no such application or step");
 
 /// The step of a move does not exist, or is not a step of the role.
 pub const NO_ROLE_STEP: Refusal = Refusal::NotFound("the role has no such step");
 
-/// An item of a batch, as the caller names it. A text that cannot be an id names nothing.
+/// An item of a batch, as the caller names it. A text that cannot be an id names no application or step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BatchItem {
     Application(String),
@@ -42,7 +43,7 @@ pub enum BatchItem {
 pub struct DecidedItem {
     pub application_id: Option<ApplicationId>,
     /// The step that was decided on or, after a refusal or a failure, the step that the caller named. `None` after a
-    /// refusal or a failure if the caller named an application, or nothing in the role.
+    /// refusal or a failure if the caller named an application, or if the role has no such application or step.
     pub step_id: Option<CandidateStepId>,
     pub candidate_id: Option<CandidateId>,
     pub outcome: ItemOutcome,
@@ -280,8 +281,8 @@ fn require_step(tx: &Tx<'_>, role: BatchRole<'_>, step: &RoleStepId) -> Result<(
     Err(NO_ROLE_STEP.into())
 }
 
-/// Loads the facts about the application of an item. Returns `None` if the item names nothing in the role, or an
-/// application whose candidate was erased.
+/// Loads the facts about the application of an item. Returns `None` if the role has no such application or step, or if
+/// the candidate was erased.
 fn load(
     tx: &Tx<'_>,
     who: &Principal,
@@ -331,7 +332,7 @@ impl DecidedItem {
         Self { step_id: done.step_id.filter(|_| named_by == NamedBy::Step), outcome, ..done }
     }
 
-    /// Creates an item that names nothing in the role.
+    /// Creates an item that names no application or step of the role.
     fn unknown() -> Self {
         let outcome = ItemOutcome::Refused(NO_ITEM, None);
         Self { application_id: None, step_id: None, candidate_id: None, outcome }

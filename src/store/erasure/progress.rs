@@ -28,7 +28,7 @@ pub struct Erasures {
     /// The number of those commits after which every page was wiped and then the log was truncated. The file and its
     /// log no longer contain the data that these commits erased, except attachments that are not swept yet.
     truncated: AtomicU64,
-    /// Whether the database of a server recorded a cleanup when the job last looked.
+    /// Whether the database of a server recorded an owed cleanup at the last check by the job.
     is_owed: AtomicBool,
 }
 
@@ -39,8 +39,8 @@ impl Erasures {
         Self::of(Some(ErasureList::beside(path)), is_unfinished)
     }
 
-    /// Creates the state for a server. There is no list, because the service never replaces the database of a server by
-    /// an older copy. The database records the cleanup that remains, of all servers.
+    /// Creates the state for a server. There is no list, because the service never replaces the database of a server
+    /// with an older copy. The database records the owed cleanup of all servers.
     #[cfg(feature = "postgres")]
     pub(in super::super) fn without_list() -> Self {
         let erasures = Self::of(None, false);
@@ -155,8 +155,8 @@ impl Erasures {
         self.wiped.store(commits, Ordering::SeqCst);
     }
 
-    /// Records whether the database of a server records a cleanup that remains. If it does not, the cleanup after the
-    /// first `commits` commits is complete: the write-ahead log belongs to the server.
+    /// Stores whether the database of a server records an owed cleanup. If it does not, the cleanup after the first
+    /// `commits` commits is complete, because the service does not truncate the write-ahead log of a server.
     #[cfg(feature = "postgres")]
     pub(super) fn note_owed(&self, is_owed: bool, commits: u64) {
         self.is_owed.store(is_owed, Ordering::SeqCst);

@@ -44,8 +44,8 @@ pub(in super::super) fn job_step(reader: JobReader, erasures: Arc<Erasures>, wri
     })
 }
 
-/// The job that cleans up the tables of a server after erasures of all servers. `VACUUM` removes the erased rows, and
-/// `ANALYZE` the samples of their values in the statistics. Only the server with the lease runs them.
+/// The job that cleans up the tables of a server after the erasures of all servers. `VACUUM` removes the erased rows,
+/// and `ANALYZE` replaces the samples of their values in the statistics. Only the server with the lease runs them.
 #[cfg(feature = "postgres")]
 pub(in super::super) struct VacuumJob {
     pub(in super::super) reader: JobReader,
@@ -62,8 +62,8 @@ impl VacuumJob {
         Box::new(move || self.step().transpose())
     }
 
-    /// Looks whether the database records a cleanup, and runs it if this server has the lease. Returns `None` as the
-    /// outcome while another server, or another session, keeps this server from the cleanup.
+    /// Checks whether the database records an owed cleanup, and runs the cleanup if this server has the lease. Returns
+    /// `None` while it is too early for another run, or while another session still needs the erased rows.
     fn step(&mut self) -> Result<Option<()>, Error> {
         // The count comes first: the commits that it counts are in the snapshot.
         let commits = self.erasures.committed_count();

@@ -15,14 +15,14 @@ pub struct RoleOverview {
     pub new: i64,
     /// The number of candidates at other steps.
     pub in_review: i64,
-    /// The number of candidates who have been at their step since before a given time.
+    /// The number of candidates who reached their step before a given time.
     pub overdue: i64,
     /// The time at which the candidate with the longest wait reached their step.
     pub waiting_since: Option<Timestamp>,
 }
 
-/// Counts the candidates at the steps of a role. Candidates who have been at their step since before `overdue_since`
-/// are overdue. `today` is the current day in the organization's time zone.
+/// Counts the candidates at the steps of a role. Candidates who reached their step before `overdue_since` are overdue.
+/// `today` is the current day in the organization's time zone.
 pub fn overview(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -1,9 +1,9 @@
 -- The schema for PostgreSQL 15 and later, in the order of `schema.sql`, which has the comments on the tables. A test
 -- compares the two texts.
 --
--- Every text column has the collation "C", so that text is compared and sorted by its bytes, as SQLite does, whatever
--- the collation of the database is. Truth values are bigint with the values 0 and 1, so that the same statements run on
--- both engines.
+-- Every text column has the collation "C", so that PostgreSQL compares and sorts text by its bytes, as SQLite does,
+-- regardless of the collation of the database. Booleans are bigint with the values 0 and 1, so that the same statements
+-- run on both engines.
 --
 -- A `number` that SQLite assigns is an identity column. Its values increase, but the order of commits can differ from
 -- their order, and a rolled-back transaction leaves a gap. Neither is true of `activities`, whose numbers the program

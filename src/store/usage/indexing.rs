@@ -38,7 +38,7 @@ const SLICE_ROWS: usize = 512;
 /// The number starts at one, because rows that were written before the service started may still be unindexed.
 pub(crate) struct UnindexedRows {
     count: AtomicU64,
-    /// Whether other servers append rows too, which this number does not contain.
+    /// Whether other servers also append rows. `count` does not include their rows.
     are_others_writing: bool,
 }
 

@@ -13,8 +13,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::usage;
 
-/// The maximum number of rows of other servers that are added to the cache. Reading the rows that are not indexed, of
-/// which there are at most a few ten thousand, is then as fast.
+/// If other servers have appended this many rows, the cache is read again instead of extended. Reading all rows that
+/// are not indexed, at most a few tens of thousands, then takes about as long.
 #[cfg(feature = "postgres")]
 const CATCH_UP_MAX: i64 = 4_096;
 
@@ -132,8 +132,8 @@ impl TailState {
 }
 
 impl KnownTail {
-    /// Adds the rows that another server has appended. Reads everything again if the newest known row is gone, because
-    /// it was pruned, and if there are too many rows.
+    /// Adds the rows that other servers have appended. Reads everything again if the newest known row no longer exists,
+    /// or if other servers have appended too many rows.
     #[cfg(feature = "postgres")]
     fn caught_up(mut self, tx: &Tx<'_>) -> Result<Self, Error> {
         let Some(newest_at) = self.newest_at else { return Self::read(tx) };

@@ -1,8 +1,8 @@
 //! Tests that the two texts of the schema create the same tables.
 //!
-//! The texts are compared, and not the catalogs of two databases: SQLite stores a constraint only as text, PostgreSQL
-//! prints constraints in a form of its own, and this comparison needs no PostgreSQL. The comparison does not show that
-//! PostgreSQL accepts its text, nor that the bodies of its functions do what the triggers of SQLite do.
+//! The tests compare the texts, not the catalogs of two databases. SQLite stores a constraint only as text, PostgreSQL
+//! prints constraints in a form of its own, and the comparison of texts needs no PostgreSQL. It does not show that
+//! PostgreSQL accepts its text, or that the bodies of its functions do the same as the triggers of SQLite.
 
 mod text;
 

@@ -70,7 +70,7 @@ impl SchemaText {
                 assert!(self.functions.insert(name.to_owned(), body).is_none(), "{name} is created twice");
             }
             ["INSERT", ..] => assert!(self.rows.insert(words.join(" ")), "a row is inserted twice"),
-            _ => panic!("this statement of a schema is of no known kind: {}", words.join(" ")),
+            _ => panic!("a schema has an unknown kind of statement: {}", words.join(" ")),
         }
     }
 
@@ -154,7 +154,7 @@ fn table(tokens: &[&str]) -> Table {
 impl Table {
     fn add(&mut self, item: &[&str]) {
         match *item {
-            ["CHECK", ref check @ ..] => assert!(self.checks.insert(inner(check)), "a check stands twice"),
+            ["CHECK", ref check @ ..] => assert!(self.checks.insert(inner(check)), "a check occurs twice"),
             ["UNIQUE", ref columns @ ..] => assert!(self.keys.insert(format!("UNIQUE {}", inner(columns)))),
             ["PRIMARY", "KEY", ref columns @ ..] => {
                 assert!(self.keys.insert(format!("PRIMARY KEY {}", inner(columns))));
@@ -192,7 +192,7 @@ impl Table {
             }
             ["CHECK", ref check @ ..] => {
                 let length = group(check);
-                assert!(self.checks.insert(inner(&check[..length])), "a check stands twice");
+                assert!(self.checks.insert(inner(&check[..length])), "a check occurs twice");
                 return 1 + length;
             }
             ["REFERENCES", table, ref columns @ ..] => {

@@ -230,7 +230,7 @@ fn row_numbers_continue_after_a_restart_with_and_without_an_index() {
 }
 
 #[test]
-fn a_delayed_index_run_does_not_replace_the_newest_row_of_a_key_by_an_older_one() {
+fn a_delayed_index_run_does_not_replace_the_newest_row_of_a_key_with_an_older_one() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("a.db");
     let store = store(&path);
