@@ -17,7 +17,8 @@ use crate::http::server::tls::certificate::Tls;
 use crate::http::server::tls::files::Pair;
 use crate::world::World;
 
-/// The time between two checks of whether an attempt is due. The clock may jump, so one long wait would not do.
+/// The time between two checks of whether an attempt is due. The clock may jump, so a single long wait could end too
+/// late.
 const REST: Duration = Duration::from_secs(1);
 
 /// The stored certificate and the state of its orders, before the service accepts connections.

@@ -1,6 +1,6 @@
 //! Obtains the service's certificate from an authority by ACME (RFC 8555), and renews it.
 //!
-//! To prove that it controls its name, the service answers requests on port 80 (the challenge http-01). The listener
+//! To prove that it controls its name, the service answers requests on port 80 (the http-01 challenge). The listener
 //! for redirects sends the answers. Each attempt has a thread and a runtime of its own, so that a slow name server or
 //! disk never blocks a thread that handles requests. `domain/acme` decides when the next attempt is due.
 //!

@@ -1,6 +1,6 @@
 //! Requests that a cached response answers. If other servers can change portals, the server first compares the change
-//! numbers of portals with the database. Therefore a cached response never lacks a change that any server confirmed
-//! before the request came. If the comparison fails, the request is handled as if there were no cached response.
+//! numbers of portals with the database. Therefore, a cached response never lacks a change that any server confirmed
+//! before the request arrived. If the comparison fails, the request is handled as if there were no cached response.
 
 use std::time::{Duration, Instant};
 
@@ -14,8 +14,8 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply;
 use crate::http::server::request;
 
-/// The maximum time for which a request waits for a comparison: far longer than a read of a server that works, and short
-/// enough that the client still waits for the rendered response.
+/// The maximum time for which a request waits for a comparison. A working database server answers far sooner, and a
+/// client still waits for the rendered response after this time.
 const COMPARISON_MAX: Duration = Duration::from_secs(2);
 
 /// Returns the cached response to this request, if there is one and it needs no comparison. Needs neither a task nor the

@@ -1,10 +1,10 @@
 //! The gate handles every request, from its head to its response.
 //!
 //! The steps are, in order and with their most common errors: head (400, 414, 431), route (404, 405), credential and
-//! principal (401), rate limit (429), scope or admin, origin and second factor (403), the check before the body of some
-//! forms, body (400, 413, 415), the handler's first half (400, 415), one transaction with the handler's second half,
-//! usage row, response. The transaction verifies the principal again, so the second half does nothing if the caller has
-//! lost the required credential or authority since the first check.
+//! principal (401), rate limit (429), scope or admin, origin and second factor (403), for some forms a check before
+//! the body is read, body (400, 413, 415), the handler's first half (400, 415), one transaction with the handler's
+//! second half, usage row, response. The transaction verifies the principal again, so the second half does nothing if
+//! the caller has lost the required credential or authority since the first check.
 //!
 //! Many requests use one of two fast paths. [`mod@cached`] returns a cached response. [`fast_path`] answers requests that
 //! need only the caller (`me`), using the cached key. The usage row of such a request is handled together with the rows
@@ -12,8 +12,8 @@
 //! is stale, it is looked up again. Neither fast path moves a request to another thread. If other servers can change
 //! portals, a comparison with the database precedes the use of a cached response.
 //!
-//! A feed that is not cached is rendered under a permit ([`render_permit`]). After waiting for the
-//! permit, a request looks in the response cache again.
+//! A feed that is not cached is rendered under a permit ([`render_permit`]). After waiting for the permit, a request
+//! looks in the response cache again.
 
 mod admission;
 mod attachment_writer;

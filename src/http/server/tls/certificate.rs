@@ -83,7 +83,7 @@ impl Tls {
         self.current().as_ref().map(|pair| pair.period)
     }
 
-    /// Returns `None` while there is no certificate.
+    /// Returns an acceptor with the certificate in use, or `None` while there is no certificate.
     pub(super) fn acceptor(&self) -> Option<TlsAcceptor> {
         self.current().as_ref().map(|pair| TlsAcceptor::from(Arc::clone(&pair.config)))
     }
