@@ -78,7 +78,7 @@ fn decode_list(_: &Ctx, request: &Request) -> Result<ListInput, Error> {
     Ok((request.id_param("id", ORGANIZATION_NOT_VISIBLE)?, page, after))
 }
 
-/// `GET /api/v1/organizations/{id}/later`: the applications whose due day is today or earlier, longest due first.
+/// `GET /api/v1/organizations/{id}/later`: the applications whose due day is today or earlier, earliest due day first.
 ///
 /// # Errors
 /// `not_found` if the organization does not exist or the caller may not see it.
