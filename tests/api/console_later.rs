@@ -106,7 +106,7 @@ fn the_board_puts_several_candidates_aside_and_undoes_it_for_all() {
     assert_eq!(marks(&app), ["2026-11-24", "2026-11-24", ""]);
     let undo = [("act", "undo"), ("batch", &newest_batch(&app))];
     let parts = decide(&recruiter, &hiring, &[], &undo, true).expect(200).text();
-    assert_has(&parts, &["Putting 2 candidates aside was undone."]);
+    assert_has(&parts, &["The decision to put 2 candidates aside was undone."]);
     assert_eq!(marks(&app), ["", "2026-11-28", ""], "the earlier mark is restored");
     decide(&recruiter, &hiring, &[], &undo, false).expect(409);
     let page =
@@ -124,7 +124,7 @@ fn the_board_undoes_several_marks_without_javascript() {
     app.user(&hiring.staff("owner")).post_empty(&hiring.reject(1)).expect(200);
     let undo = [("act", "undo"), ("batch", batch.as_str())];
     let page = decide(&recruiter, &hiring, &[], &undo, false).expect(200).text();
-    assert_has(&page, &["Putting 2 candidates aside was undone.", "The owner"]);
+    assert_has(&page, &["The decision to put 2 candidates aside was undone.", "The owner"]);
     assert_eq!(marks(&app).concat(), "");
     assert_eq!(app.check(), Vec::<String>::new());
 }

@@ -260,7 +260,7 @@ fn an_owner_cannot_reset_themselves_a_disabled_user_or_a_member_of_another_organ
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");
     let page = owner.submit(&of(&hiring, "owner", "link"), &[]).expect(409).text();
-    assert!(page.contains("You can change your own password on the page of your account."), "{page}");
+    assert!(page.contains("You can change your own password on your account page."), "{page}");
     let membership =
         format!("/api/admin/organizations/{}/memberships/{}", other.organization_id, hiring.staff("member"));
     app.admin().put(&membership, &json!({ "orgRole": "owner" })).expect(200);

@@ -189,7 +189,7 @@ fn platform_admins_see_the_age_of_the_newest_backup() {
     let (app, hiring) = start(false);
     let admin = app.browser_of("admin@appliance.example");
     let page = admin.get(&path(&hiring)).expect(200).text();
-    assert!(page.contains(title) && page.contains("The operator turns them on with --backup-dir."), "{page}");
+    assert!(page.contains(title) && page.contains("The operator can turn them on with --backup-dir."), "{page}");
     assert!(!app.browser(&hiring, "owner").get(&path(&hiring)).expect(200).text().contains(title));
     let dir = tempfile::tempdir().unwrap();
     let backups = Some(daily_backups(&dir, "backups"));

@@ -86,7 +86,7 @@ async function board(page, base, fault) {
     fault('the cards do not show the marks');
   }
   await page.keyboard.press('z');
-  await checkMessage(page, 'Putting 2 candidates aside was undone.', fault);
+  await checkMessage(page, 'The decision to put 2 candidates aside was undone.', fault);
   if (await marks() !== 0) {
     fault('the cards still show the marks');
   }

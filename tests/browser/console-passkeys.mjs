@@ -152,7 +152,7 @@ export async function check(browser, company, fault) {
     fields.set('confirmation.client_data', Buffer.from(changed).toString('base64url'));
   };
   await changing(page, '/sign-in/passkey', otherOrigin, async () => {
-    expect('another origin', await signIn(page), 'at the address under which this service is installed');
+    expect('another origin', await signIn(page), 'at the configured address of this service');
   });
   const otherSignature = (fields) => {
     const bytes = Buffer.from(fields.get('confirmation.signature'), 'base64url');

@@ -57,7 +57,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<CameBackInput, Error> {
     Ok(CameBackInput { visit: Visit::decode(request)?, page, after })
 }
 
-/// `GET /app/{orgSlug}/later`: shows a page of the applications that have come back, longest due first.
+/// `GET /app/{orgSlug}/later`: shows a page of the applications that have come back, earliest due day first.
 ///
 /// # Errors
 /// `not_found`, as a page, if the organization does not exist or the caller may not see it.

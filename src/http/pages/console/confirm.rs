@@ -2,9 +2,9 @@
 //! password.
 //!
 //! A handler calls [`require_recent`]. If the last confirmation is too old, the answer is a page that asks for a
-//! confirmation and carries the fields of the sent form. The browser sends the page's form to `/app/confirm`. If the
-//! service accepts the confirmation, it answers with a 307, so that the browser sends the same fields to the handler
-//! again.
+//! confirmation and carries the fields of the submitted form. The browser submits the page's form to `/app/confirm`. If
+//! the service accepts the confirmation, it answers with a 307, so that the browser sends the same fields to the
+//! handler again.
 
 use askama::Template;
 use hyper::Method;
@@ -51,13 +51,13 @@ struct ConfirmPart {
 struct ConfirmForm {
     words: &'static StepUpTexts,
     passkey: &'static PasskeyTexts,
-    /// The URL that the form is sent to.
+    /// The URL to which the browser submits the form.
     action: String,
     /// The page to which the user returns if they cancel the confirmation.
     cancel: String,
     factors: Factors,
     error: Option<String>,
-    /// The fields of the form that is sent again after the confirmation.
+    /// The fields of the form that the browser submits again after the confirmation.
     fields: Vec<(String, String)>,
 }
 
@@ -156,9 +156,9 @@ pub(in crate::http::pages) fn instead(
     form.render(texts, visit::theme_of(&request.cookies), request.wants_parts)
 }
 
-/// Returns the URL that the form is sent to. The URL also names the page to which the user returns if they cancel the
-/// confirmation, unless that page is [`START`]. The page cannot be derived from the continuation, because some pages
-/// that follow require a confirmation themselves.
+/// Returns the URL to which the browser submits the form. The URL also names the page to which the user returns if they
+/// cancel the confirmation, unless that page is [`START`]. That page can differ from the page that opens after the
+/// confirmation, because the latter may require a confirmation itself.
 fn action(name: &str, path: &str, cancel: &str) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     query.append_pair(name, path);

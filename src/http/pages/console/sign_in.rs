@@ -1,5 +1,5 @@
 //! `/sign-in`: the first step of a sign-in, with an address and a password. The sign-in carries the fields of a form
-//! that was sent without a session, so that typed text is not lost.
+//! that was submitted without a session, so that typed text is not lost.
 
 use askama::Template;
 use hyper::{Method, header};
@@ -149,8 +149,8 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<FinishedSignIn, U
     }
 }
 
-/// `POST /sign-in`: starts the session, and redirects to the page that the person wanted. If the person had sent a form
-/// without a session, offers to send it now.
+/// `POST /sign-in`: starts the session, and redirects to the page that the person wanted. If the person had submitted a
+/// form without a session, offers to submit it now.
 fn sign_in(ctx: &Ctx, tx: &Tx<'_>, (form, checked): &FinishedSignIn) -> Result<Reply, Error> {
     let (_, cookie) = checked.begin_session(ctx, tx, None)?;
     Ok(form.carried.resume(&form.visit)?.with(header::SET_COOKIE, &cookie))
@@ -172,7 +172,7 @@ fn refuse(_: &Ctx, _: &Tx<'_>, (form, unfinished): &UnfinishedSignIn) -> Result<
 }
 
 /// Answers a request to the console that was sent without a session. If the request asked for a page, the page opens
-/// after the sign-in. If the request sent a form, the sign-in carries its fields.
+/// after the sign-in. If the request submitted a form, the sign-in carries its fields.
 pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language) -> Result<Reply, Error> {
     let texts = texts::of_language(language);
     let (words, passkey, carried) = (SIGN_IN.of(texts), PASSKEY.of(texts), carried_by(request));
@@ -195,7 +195,7 @@ pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language
     })
 }
 
-/// Returns the page to open, or the form to send, after the sign-in. A sign-in is also a confirmation, so if the
+/// Returns the page to open, or the form to submit, after the sign-in. A sign-in is also a confirmation, so if the
 /// request was a confirmation, returns the page or form that waited for that confirmation.
 fn carried_by(request: &StaffRequest) -> Carried {
     let Some(target) = return_path::parse(&request.target) else { return Carried::default() };

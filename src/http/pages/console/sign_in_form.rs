@@ -39,13 +39,13 @@ struct ResumePage<'a> {
     sent: &'a SentForm,
 }
 
-/// A form that was sent without a session.
+/// A form that was submitted without a session.
 pub(super) struct SentForm {
     pub(super) target: String,
     pub(super) fields: Vec<(String, String)>,
 }
 
-/// The continuation after the sign-in: a page, or a form to send. The forms of both steps carry it in hidden fields.
+/// The continuation after the sign-in: a page, or a form to submit. The forms of both steps carry it in hidden fields.
 #[derive(Default)]
 pub(super) struct Carried {
     /// The page that the person wanted.
@@ -62,8 +62,8 @@ impl Carried {
         Ok(Self { next: path("next")?, sent })
     }
 
-    /// Redirects to the page that the person wanted. If the person had sent a form without a session, offers to send it
-    /// now.
+    /// Redirects to the page that the person wanted. If the person had submitted a form without a session, offers to
+    /// submit it now.
     pub(super) fn resume(&self, visit: &Visit) -> Result<Reply, Error> {
         let Some(sent) = &self.sent else { return Ok(Reply::see_other(self.next.as_deref().unwrap_or(START))) };
         let words = SIGN_IN.of(visit.texts());

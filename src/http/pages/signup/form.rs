@@ -61,7 +61,7 @@ pub(super) struct FilledForm {
     /// The text of a [`SignedForm`]. It proves when the service rendered the form.
     pub(super) signature: String,
     pub(super) typed: SubmittedSignup,
-    /// The token of the file that was sent with this submission or an earlier one.
+    /// The token of the file that was uploaded with this submission or an earlier one.
     pub(super) attachment: Option<AttachmentToken>,
     pub(super) form_error: Option<FormError>,
     pub(super) field_errors: Vec<(FormField, FieldError)>,

@@ -20,7 +20,7 @@ pub(super) enum FieldError {
 pub(super) enum FormError {
     /// The hidden field, which people do not see, was filled in.
     Robot,
-    /// The form was sent faster than a person can fill it in.
+    /// The form was submitted faster than a person can fill it in.
     TooSoon,
     /// Too many forms came from the client's network.
     Limited {

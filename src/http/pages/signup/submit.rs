@@ -131,8 +131,8 @@ fn typed_fields(sent: &Form) -> SubmittedSignup {
 }
 
 /// Verifies the signature and age of the form, checks the trap field, and sets the form's error. Signs a new form if
-/// the signature is invalid or the form is too old. A form that was sent too soon retains its signature, because it
-/// becomes valid a moment later.
+/// the signature is invalid or the form is too old. A form that was submitted too soon retains its signature, because
+/// the form becomes valid a moment later.
 fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut FilledForm) -> Option<SignedForm> {
     let text = sent.texts(SIGNATURE_FIELD).next().unwrap_or_default();
     let signed = SignedForm::verify(ctx.store.form_secret(), &visit.token, text);
@@ -194,8 +194,8 @@ pub(super) fn refuse(
     }
 }
 
-/// `POST /signup/{token}`: submits an application and redirects to its status page. If the same form was sent before,
-/// redirects to the status page of that application.
+/// `POST /signup/{token}`: submits an application and redirects to its status page. If the same form was submitted
+/// before, redirects to the status page of that application.
 ///
 /// # Errors
 /// Each refusal is rendered as a page: `not_found` and `gone` as for [`form::show`]; `conflict` if this browser has

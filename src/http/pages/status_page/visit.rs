@@ -20,7 +20,7 @@ pub(super) struct StatusVisit {
     pub(super) texts: &'static Texts,
     /// Whether the query names a language. If it does not, the page is in the language of the application.
     pub(super) has_language: bool,
-    /// Whether the candidate has just sent the application. The redirect after a signup sets `new=1`.
+    /// Whether the candidate has just submitted the application. The redirect after a signup sets `new=1`.
     pub(super) is_new: bool,
 }
 

@@ -235,7 +235,7 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) cv_more_than_one: &'static str,
     pub(in crate::http) cv_expired: &'static str,
     pub(in crate::http) cv_no_room: &'static str,
-    /// The errors of the whole form: the hidden field was filled in, or the form was sent too soon or is too old.
+    /// The errors of the whole form: the hidden field was filled in, or the form was submitted too soon or is too old.
     pub(in crate::http) robot: &'static str,
     pub(in crate::http) too_soon: &'static str,
     pub(in crate::http) too_old: &'static str,
@@ -251,8 +251,8 @@ pub(in crate::http) struct Signup {
     pub(in crate::http) closed_more: &'static str,
     /// The message that the application was not sent, because the signup link does not lead to a form.
     pub(in crate::http) not_sent: &'static str,
-    /// The errors of a form that can be sent again later: too many signups came from one network (`{minutes}` to wait),
-    /// or the service cannot accept the form now.
+    /// The errors of a form that can be submitted again later: too many signups came from one network (`{minutes}` to
+    /// wait), or the service cannot accept the form now.
     pub(in crate::http) limited: &'static str,
     pub(in crate::http) unavailable: &'static str,
     /// The page for a browser that has already been used to apply (`{role}`), with links to the status page and to the

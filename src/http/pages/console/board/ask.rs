@@ -42,7 +42,7 @@ struct AskPart {
 struct AskForm {
     words: &'static DecidingTexts,
     decision_words: &'static DecisionTexts,
-    /// The path to which the browser sends the forms.
+    /// The path to which the browser submits the forms.
     action: String,
     cards: Vec<String>,
     view: Option<String>,

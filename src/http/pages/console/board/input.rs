@@ -25,7 +25,7 @@ pub(super) enum Question {
 /// The maximum length of the id of an element of the page.
 const ELEMENT_CHARACTERS_MAX: usize = 70;
 
-/// A sent form.
+/// A submitted form.
 pub(super) struct DecideInput {
     pub(super) board: BoardInput,
     /// The candidate steps that the board showed as current.

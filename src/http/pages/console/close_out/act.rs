@@ -23,7 +23,7 @@ use crate::store::{self, Error, Tx};
 /// The maximum number of refusals that are explained one by one.
 const REFUSED_LINES_MAX: usize = 5;
 
-/// A sent form.
+/// A submitted form.
 pub(super) struct RejectForm {
     input: CloseOutInput,
     items: Vec<BatchItem>,
@@ -88,7 +88,7 @@ pub(super) fn reject(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &RejectForm)
     }
 }
 
-/// Checks a sent form. A refusal comes with the sentence that the page shows.
+/// Checks a submitted form. A refusal comes with the sentence that the page shows.
 ///
 /// # Errors
 /// `conflict` if the role has not ended; `validation_error` without candidates, with more than [`ITEMS_MAX`] or with an
@@ -153,7 +153,7 @@ fn refused_lines(view: &View<'_>, texts: &'static Texts, batch: &DecidedBatch) -
     Ok(lines)
 }
 
-/// A sent form that undoes a batch.
+/// A submitted form that undoes a batch.
 pub(super) struct UndoForm {
     input: CloseOutInput,
     batch: Option<DecisionBatchId>,

@@ -77,7 +77,7 @@ pub(super) fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, target: &Target) -> Re
     Reply::console(&page(tx, who, target, &scene, Typed::default(), None)?)
 }
 
-/// A sent form.
+/// A submitted form.
 pub(super) struct HireForm {
     target: Target,
     input: HireInput,

@@ -15,7 +15,7 @@ use crate::http::server::reply::Reply;
 use crate::http::server::request::Request;
 use crate::store::{self, Error, Tx};
 
-/// A sent form that puts an application aside.
+/// A submitted form that puts an application aside.
 pub(super) struct LaterForm {
     target: Target,
     input: Option<LaterInput>,

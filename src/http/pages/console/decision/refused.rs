@@ -28,7 +28,7 @@ struct RefusedPage {
     back: String,
 }
 
-/// The content of [`RefusedPage`] as a dialog over the page that sent the form.
+/// The content of [`RefusedPage`] as a dialog over the page with the form.
 #[derive(Template)]
 #[template(path = "console/decision/refused_part.html", config = "src/http/pages/templates/askama.toml")]
 struct RefusedPart {

@@ -155,7 +155,7 @@ fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> R
     if let Some(user) = &existing
         && let Some(member) = store::membership::find_profile(tx, &organization.id, who, &user.id)?
     {
-        // The form was sent again. The person still needs the link that the first answer showed.
+        // The form was submitted again. The person still needs the link that the first answer showed.
         let is_repeated = member.facts.org_role == Some(invitation.org_role) && !has_account(tx, &member)?;
         if is_repeated && require_resettable(organization.caller, member.facts).is_ok() {
             require_recent_for(tx, who, &[member.facts.org_role])?;

@@ -89,7 +89,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CreateInput, Error> {
 }
 
 /// `POST /app/{orgSlug}/roles/new`: creates a draft, with the steps of the copied role, if there is one. The form names
-/// the id of the new role, so a form that is sent twice creates one role.
+/// the id of the new role, so a form that is submitted twice creates one role.
 ///
 /// # Errors
 /// Each refusal is rendered as a page: `not_found` if the organization does not exist or the caller may not see it;

@@ -62,7 +62,8 @@ struct Fields {
 /// The role that the form creates or changes.
 enum Source {
     New {
-        /// The id that the new role will get. The form names this id, so a form that is sent twice creates one role.
+        /// The id that the new role will get. The form names this id, so a form that is submitted twice creates one
+        /// role.
         id: String,
         /// The id of the role that is copied, and the note about it.
         copied: Option<(String, String)>,

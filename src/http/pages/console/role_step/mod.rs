@@ -1,8 +1,8 @@
 //! `/app/{orgSlug}/roles/{id}/steps`: staff add, change, reorder and remove the steps of a role. The pages use the
 //! rules of the API (`http/api/role_step`).
 //!
-//! A form that is sent twice acts once: the form of a new step names the id of the step, and the form that moves a step
-//! names its position.
+//! A form that is submitted twice takes effect once: the form of a new step names the id of the step, and the form that
+//! moves a step names its position.
 
 mod page;
 mod typed_step;

@@ -47,7 +47,7 @@ pub(super) struct StepPage {
     default: Option<String>,
     is_draft: bool,
     is_full: bool,
-    /// The id that the next step will get. The form names this id, so a form that is sent twice adds one step.
+    /// The id that the next step will get. The form names this id, so a form that is submitted twice adds one step.
     new_id: String,
     new_name: Field,
     new_type: Field,

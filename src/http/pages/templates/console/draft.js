@@ -1,5 +1,5 @@
-// Stores the text of fields with `data-draft` until the text is sent, so that it survives a reload and the end of the
-// session. The drafts are only in the sessionStorage of this tab, so closing the tab deletes them.
+// Stores the text of fields with `data-draft` until the form is submitted, so that the text survives a reload and the
+// end of the session. The drafts are only in the sessionStorage of this tab, so closing the tab deletes them.
 
 function draftKey(field) {
   return `draft ${location.pathname} ${field.closest("form")?.getAttribute("action") ?? ""} ${field.name}`;

@@ -19,7 +19,7 @@ pub(in crate::http) static BACKUP: ByLanguage<BackupTexts> = ByLanguage {
         newest: "Newest checked backup:",
         none: "There is no backup yet.",
         overdue: "There should be a newer backup. The log of the service shows whether backups fail, and why.",
-        off: "The service makes no backups of its own. The operator turns them on with --backup-dir.",
+        off: "The service makes no backups of its own. The operator can turn them on with --backup-dir.",
     },
     de: BackupTexts {
         title: "Sicherungen des Dienstes",

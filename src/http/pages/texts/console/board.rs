@@ -60,7 +60,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         posting: "Public page",
         review: Counted { one: "Review {count} new", many: "Review {count} new" },
         steps: "Steps",
-        since_today: "since today",
+        since_today: "here since today",
         days_here: Counted { one: "{count} day here", many: "{count} days here" },
         cv: "CV",
         also: "also applied to {roles}",

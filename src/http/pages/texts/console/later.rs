@@ -66,10 +66,10 @@ pub(in crate::http) static LATER: ByLanguage<LaterTexts> = ByLanguage {
         unseen: "The candidate does not see this.",
         done_many: Counted { one: "{count} candidate was put aside.", many: "{count} candidates were put aside." },
         undone_many: Counted {
-            one: "Putting {count} candidate aside was undone.",
-            many: "Putting {count} candidates aside was undone.",
+            one: "The decision to put {count} candidate aside was undone.",
+            many: "The decision to put {count} candidates aside was undone.",
         },
-        cannot_undo: "Putting {name} aside can no longer be undone.",
+        cannot_undo: "The decision to put {name} aside can no longer be undone.",
         came_back: "Came back",
         all: "All who came back",
         none: "Nobody has come back",

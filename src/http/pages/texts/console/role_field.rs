@@ -90,7 +90,7 @@ pub(in crate::http) static ROLE_FIELD: ByLanguage<RoleFieldTexts> = ByLanguage {
         positions_hired: "Hires for this role so far: {count}. The role cannot have fewer positions.",
         closes_on: "Closing date",
         closes_on_hint: "This is the last day on which people can apply. The role then closes by itself.",
-        closes_on_error: "Enter a day from {today} on, or leave the field empty.",
+        closes_on_error: "Enter {today} or a later day, or leave the field empty.",
         public: "Show the role on the career page while it is open",
         no_portal: "The career page of your organization is switched off. A platform admin can switch it on.",
         yes: "yes",

@@ -1,4 +1,4 @@
-//! The texts of the sign-in page, and of the page that sends a form again after a sign-in.
+//! The texts of the sign-in page, and of the page that submits a form again after a sign-in.
 
 use super::ByLanguage;
 
@@ -11,12 +11,12 @@ pub(in crate::http) struct SignInTexts {
     pub(in crate::http) help: &'static str,
     /// The reason for the sign-in: a person without a session requested a page.
     pub(in crate::http) ended: &'static str,
-    /// The reason for the sign-in: the person sent a form after the session had ended.
+    /// The reason for the sign-in: the person submitted a form after the session had ended.
     pub(in crate::http) ended_with_form: &'static str,
     pub(in crate::http) wrong: &'static str,
     /// The message after too many failures: `{seconds}`.
     pub(in crate::http) throttled: &'static str,
-    /// The page that sends the form again: its title, its text, and its two controls.
+    /// The page that submits the form again: its title, its text, and its two controls.
     pub(in crate::http) resume: &'static str,
     pub(in crate::http) resume_more: &'static str,
     pub(in crate::http) resume_button: &'static str,
