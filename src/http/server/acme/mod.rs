@@ -4,8 +4,8 @@
 //! for redirects sends the answers. Each attempt has a thread and a runtime of its own, so that a slow name server or
 //! disk never blocks a thread that handles requests. `domain/acme` decides when the next attempt is due.
 //!
-//! A build without the feature `acme` lacks the library and the client. The command line refuses --acme-domain there, so
-//! no attempt begins.
+//! A build without the feature `acme` lacks the library and the client. The command line of such a build refuses
+//! --acme-domain, so no attempt begins.
 
 #[cfg(feature = "acme")]
 mod account;

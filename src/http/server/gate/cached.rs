@@ -18,8 +18,8 @@ use crate::http::server::request;
 /// client still waits for the rendered response after this time.
 const COMPARISON_MAX: Duration = Duration::from_secs(2);
 
-/// Returns the cached response to this request, if there is one and it needs no comparison. Needs neither a task nor the
-/// database.
+/// Returns the cached response to this request, if there is one and it needs no comparison. This function needs neither
+/// a task nor the database.
 pub(in crate::http::server) fn cached(ctx: &Ctx, request: &Request<Incoming>) -> Option<Response<ResponseBody>> {
     let started = Instant::now();
     let is_usable = is_read(request) && !needs_comparison(ctx, request);
