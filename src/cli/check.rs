@@ -55,7 +55,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let count = findings.len();
     let noun = if count == 1 { "finding" } else { "findings" };
     let path = store::shown(&args.db.db);
-    Err(Failure::new(format!("{path} has {count} {noun}; keep the file for analysis, and restore a backup")))
+    Err(Failure::new(format!("{path} has {count} {noun}; keep the database for analysis, and restore a backup")))
 }
 
 fn parse_head(text: &str) -> Result<ChainHead, String> {

@@ -38,13 +38,12 @@ impl From<Error> for Failure {
     fn from(error: Error) -> Self {
         Self::new(match error {
             Error::Full(why) => format!("the disk is full and nothing was changed: {why}; free some space"),
-            Error::Unavailable(why) => format!("the file is not available now and nothing was changed: {why}"),
+            Error::Unavailable(why) => format!("the database is not available now and nothing was changed: {why}"),
             Error::Refused(refusal) => refusal.sentence(),
-            Error::Defect(why) => format!("the file cannot be used: {why}"),
+            Error::Defect(why) => format!("the database cannot be used: {why}"),
             Error::OutcomeUnknown(why) => {
                 format!(
-                    "the disk failed, and it is unknown whether the command took effect; check the file before you repeat \
-                     the command: {why}"
+                    "it is unknown whether the command took effect; check the database before you repeat the command: {why}"
                 )
             }
         })

@@ -1,5 +1,5 @@
 //! The work that remains after a transaction has erased data: on a server, the debt of `VACUUM` in the database. A file
-//! has no such record, because each start of its service looks what remains.
+//! has no such record, because the service checks at each start what remains.
 
 use super::tx::{Error, Tx};
 

@@ -122,7 +122,7 @@ fn begin(tx: &Tx<'_>) -> Result<Heartbeat, Error> {
                VALUES (1, $1, 0)
                ON CONFLICT DO NOTHING";
     tx.run(sql, [tx.now.micros()])?;
-    heartbeat(tx)?.ok_or_else(|| Error::Defect("the file has no heartbeat".to_owned()))
+    heartbeat(tx)?.ok_or_else(|| Error::Defect("the database has no heartbeat".to_owned()))
 }
 
 /// Writes the heartbeat, unless an admin has confirmed the wall clock after the heartbeat was prepared.

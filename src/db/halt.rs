@@ -33,7 +33,7 @@ pub(crate) type Broken = Arc<OnceLock<Halt>>;
 /// How a store was closed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Closed {
-    /// All commits are in the database file.
+    /// All commits are in the database file or on the database server.
     Whole,
     /// The write-ahead log contains pages that the next start moves into the file. The text is the reason.
     LogLeft(String),

@@ -11,7 +11,7 @@ use super::tx::Tx;
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// A background job, or a state of the file that a job checks, with its name in health reports.
+/// A background job, or a state of the database that a job checks, with its name in health reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BackgroundJob {
     name: &'static str,
@@ -198,7 +198,7 @@ pub fn touch(tx: &Tx<'_>) -> Result<(), Error> {
     if touched_at(tx)? == Some(tx.now) {
         Ok(())
     } else {
-        Err(Error::Defect("the file does not return the row that was written".to_owned()))
+        Err(Error::Defect("the database does not return the row that was written".to_owned()))
     }
 }
 

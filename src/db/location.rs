@@ -1,5 +1,5 @@
 //! The value of `--db`: the path of a SQLite file, or the URL of a PostgreSQL server. Such a URL is never taken for a
-//! file name. This module imports nothing.
+//! file name. This module imports no other module of the program.
 
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;

@@ -47,7 +47,7 @@ impl Schema {
     /// # Errors
     /// [`Error::Defect`] if no program ever wrote this version.
     pub(crate) fn upgrades_from(&self, found: i64) -> Result<&'static [Upgrade], Error> {
-        let never = || Error::Defect(format!("this program never wrote files of version {found}"));
+        let never = || Error::Defect(format!("this program never wrote databases of version {found}"));
         let first = usize::try_from(found - 1).map_err(|_| never())?;
         Ok(self.upgrades.get(first..).unwrap_or_default())
     }

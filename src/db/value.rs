@@ -200,7 +200,7 @@ impl<T: Param + ?Sized> Param for &T {
     }
 }
 
-/// Implements the traits for the integer types whose values all fit into an `i64`.
+/// Implements [`Param`] for the integer types whose values all fit into an `i64`.
 macro_rules! integers {
     ($($column:ty)*) => {$(
         impl Param for $column {

@@ -23,8 +23,8 @@ impl<H: Hooks> WritingEngine<H> {
         }
     }
 
-    /// Sets the function that refuses the callers who wait for the next batch, if the engine can have to wait for a
-    /// long time. A SQLite file never makes it wait.
+    /// Sets the function that refuses the callers who wait for the next batch, if a transaction of the engine may take
+    /// a long time. With SQLite, no callers are refused for this reason.
     #[cfg(feature = "postgres")]
     pub(super) fn refuse_waiting_by(&mut self, refuse: impl Fn(&Error) + Send + 'static) {
         match self {

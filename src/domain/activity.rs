@@ -141,7 +141,7 @@ words! {
         /// A sign-in or a confirmation was refused because the passkey's signature counter did not increase, so a copy
         /// of the authenticator might exist.
         PasskeyCloneRefused = "passkey.clone_refused",
-        /// A command was run on the file.
+        /// A command was run on the database.
         CommandRan = "command.ran",
     }
 }

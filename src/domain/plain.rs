@@ -110,8 +110,8 @@ fn is_joined(before: Option<char>, after: Option<char>) -> bool {
     is_virama || (before.is_some_and(is_of_joining_script) && after.is_some_and(is_of_joining_script))
 }
 
-/// Returns whether a character is a letter or mark of a script that uses joiners: Arabic, Syriac, N'Ko and Mongolian,
-/// whose letters connect, and the scripts of India, Sri Lanka, Myanmar and Cambodia.
+/// Returns whether a character is visible and in a block of a script that uses joiners: Arabic, Syriac, N'Ko and
+/// Mongolian, whose letters connect, and the scripts of India, Sri Lanka, Myanmar and Cambodia.
 fn is_of_joining_script(c: char) -> bool {
     let is_in_block = matches!(c,
         '\u{600}'..='\u{7ff}' | '\u{840}'..='\u{8ff}' | '\u{900}'..='\u{dff}' | '\u{1000}'..='\u{109f}'

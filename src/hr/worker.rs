@@ -276,7 +276,7 @@ impl Deliveries {
     /// again.
     async fn dispatch(self: Arc<Self>, dispatch: Dispatch) {
         let unusable = |error: Error| {
-            self.log(&format!("HR delivery of {}: the file cannot be used: {error}", dispatch.organization_id));
+            self.log(&format!("HR delivery of {}: the database cannot be used: {error}", dispatch.organization_id));
             tokio::time::sleep(FAILURE_PAUSE)
         };
         let (delivery, integration) = match dispatch.delivery {

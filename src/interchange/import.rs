@@ -63,7 +63,7 @@ pub fn check(tx: &Tx<'_>, document: &Document) -> Result<Findings, Error> {
     }
     for_unknown_members(document, |at, user| {
         if !store::user::exists(tx, user)? {
-            check.findings.push(at, format!("the user {user} exists neither in the document nor in the file"));
+            check.findings.push(at, format!("the user {user} exists neither in the document nor in the database"));
         }
         Ok(())
     })?;
@@ -75,7 +75,7 @@ pub fn check(tx: &Tx<'_>, document: &Document) -> Result<Findings, Error> {
 pub fn check_for_new_file(document: &Document) -> Findings {
     let mut findings = Findings::default();
     let pushed = for_unknown_members(document, |at, user| {
-        findings.push(at, format!("the user {user} is not in the document, and the file is new"));
+        findings.push(at, format!("the user {user} is not in the document, and the database is new"));
         Ok(())
     });
     debug_assert!(pushed.is_ok(), "the closure never fails");
@@ -175,7 +175,7 @@ impl Check<'_> {
 }
 
 fn already_in_file(noun: impl fmt::Display) -> String {
-    format!("{noun} already exists in the file")
+    format!("{noun} already exists in the database")
 }
 
 /// Inserts a document for which [`check`] found no conflicts. Also detects objects that were added to the file after

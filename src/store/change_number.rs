@@ -46,7 +46,7 @@ pub(crate) fn credentials(tx: &Tx<'_>) -> Result<i64, Error> {
                FROM credential_changes
                WHERE id = 1";
     let number = tx.value(sql, [])?;
-    number.ok_or_else(|| Error::Defect("the file does not record the change number of keys and users".to_owned()))
+    number.ok_or_else(|| Error::Defect("the database does not record the change number of keys and users".to_owned()))
 }
 
 /// Returns the number of the last change to any portal.

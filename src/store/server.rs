@@ -1,4 +1,4 @@
-//! Opening the store on a PostgreSQL server. Without the feature `postgres`, this is refused.
+//! Opens the store on a PostgreSQL server. Without the feature `postgres`, [`open`] refuses every server.
 
 #[cfg(not(feature = "postgres"))]
 pub(super) use self::refused::open;
@@ -49,7 +49,7 @@ mod supported {
     use crate::store::{background_job, form_secret};
     use crate::world::World;
 
-    /// Opens the database for a service. Creates the tables in an empty schema.
+    /// Opens the database for a service. Creates the tables in an empty schema, and upgrades those of an older version.
     pub(in crate::store) fn open(url: &Path, world: &Arc<dyn World>, readers_max: u32) -> Result<Store, OpenError> {
         let target = Arc::new(target(url)?);
         prepare_target(&target, postgres::Purpose::Serve)?;

@@ -1,4 +1,4 @@
-//! The tables of the store on a PostgreSQL server. Without the feature `postgres`, every step is refused.
+//! The tables of the store on a PostgreSQL server. Without the feature `postgres`, every function refuses the server.
 
 #[cfg(not(feature = "postgres"))]
 pub(super) use self::refused::{check, prepare, without_postgres};

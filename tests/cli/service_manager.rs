@@ -32,7 +32,7 @@ fn the_service_reports_that_it_is_ready_alive_and_stopping() {
     let variables = [("NOTIFY_SOCKET", name.as_str()), ("WATCHDOG_USEC", "200000")];
     let service = dir.serve_with(&["--db", "a.db"], &variables);
     let listening = format!("STATUS=listening on {}", service.url());
-    assert_eq!(receive(&socket), "STATUS=opening the file");
+    assert_eq!(receive(&socket), "STATUS=opening the database");
     assert_eq!(receive(&socket), format!("READY=1\n{listening}"));
     for _ in 0..5 {
         assert_eq!(receive(&socket), format!("WATCHDOG=1\n{listening}"));
@@ -52,7 +52,7 @@ fn the_socket_of_the_manager_can_be_abstract() {
     let socket = UnixDatagram::bind_addr(&address).unwrap();
     socket.set_read_timeout(Some(PATIENCE)).unwrap();
     let service = dir.serve_with(&["--db", "a.db"], &[("NOTIFY_SOCKET", &format!("@{name}"))]);
-    assert_eq!(receive(&socket), "STATUS=opening the file");
+    assert_eq!(receive(&socket), "STATUS=opening the database");
     assert!(receive(&socket).starts_with("READY=1\n"));
     service.stop("TERM").succeeded();
 }
@@ -65,7 +65,7 @@ fn a_service_that_cannot_start_is_never_ready_and_an_absent_manager_changes_noth
     let variables = [("NOTIFY_SOCKET", name.as_str())];
     let output = dir.run_with(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"], &variables, b"");
     assert_eq!(output.code, Some(78), "{output:?}");
-    assert_eq!(receive(&socket), "STATUS=opening the file");
+    assert_eq!(receive(&socket), "STATUS=opening the database");
     socket.set_nonblocking(true).unwrap();
     assert!(socket.recv(&mut [0; 64]).is_err(), "nothing follows");
     for absent in ["/nowhere/notify", "nowhere", "@nobody", ""] {

@@ -36,7 +36,7 @@ fn files_that_cannot_be_upgraded_are_refused_and_not_changed() {
         (
             "never.db",
             0,
-            "never.db could not be upgraded and was not changed: this program never wrote files of version 0",
+            "never.db could not be upgraded and was not changed: this program never wrote databases of version 0",
         ),
     ] {
         dir.imported(db);

@@ -96,7 +96,7 @@ fn a_document_that_conflicts_with_the_file_changes_nothing() {
     let output = folder.import(&sound());
     assert_eq!(output.status.code(), Some(1));
     assert!(
-        words(&output).contains("\n/users/0: the user id user_1 already exists in the file\n"),
+        words(&output).contains("\n/users/0: the user id user_1 already exists in the database\n"),
         "{}",
         words(&output)
     );

@@ -56,7 +56,7 @@ fn existing_ids_addresses_and_slugs_are_findings_at_their_objects() {
     ] {
         let mut document = other();
         set(&mut document, pointer, value);
-        assert_eq!(refusal(&document), [(location.to_owned(), format!("{words} already exists in the file"))]);
+        assert_eq!(refusal(&document), [(location.to_owned(), format!("{words} already exists in the database"))]);
     }
     let mut document = other();
     set(&mut document, "/organizations/0/members", json!([]));
@@ -72,7 +72,7 @@ fn existing_ids_addresses_and_slugs_are_findings_at_their_objects() {
 fn importing_a_document_twice_is_refused() {
     let refusal = refusal(&sound());
     assert_eq!(refusal.len(), 20, "only the first twenty findings are listed");
-    assert_eq!(refusal[0], ("/users/0".to_owned(), "the user id user_1 already exists in the file".to_owned()));
+    assert_eq!(refusal[0], ("/users/0".to_owned(), "the user id user_1 already exists in the database".to_owned()));
 }
 
 #[test]
@@ -97,12 +97,12 @@ fn a_member_must_be_a_user_in_the_document_or_the_file() {
     file.import(&read(&sound())).unwrap();
     file.import(&read(&document("user_2"))).unwrap();
     let refused = refusal(&document("user_9"));
-    let expected = "the user user_9 exists neither in the document nor in the file".to_owned();
+    let expected = "the user user_9 exists neither in the document nor in the database".to_owned();
     assert_eq!(refused, [("/organizations/0/members/1/userId".to_owned(), expected)]);
     let findings = interchange::check_for_new_file(&read(&document("user_2"))).to_string();
     assert_eq!(
         findings,
-        "/organizations/0/members/1/userId: the user user_2 is not in the document, and the file is new"
+        "/organizations/0/members/1/userId: the user user_2 is not in the document, and the database is new"
     );
     assert!(interchange::check_for_new_file(&read(&sound())).is_empty());
 }

@@ -231,8 +231,8 @@ fn a_second_import_of_an_export_is_refused() {
     set(&mut newer, "/applications/-", application);
     let before = company.role("gh_job_501");
     let ended = company.harvest(&[], &newer).fine().says("for acme: roles 1, candidates 0, applications 1;");
-    let ended = ended.says("jobs skipped: 4, because the file has them already\n");
-    ended.says("applications skipped: 6, because the file has them already\n");
+    let ended = ended.says("jobs skipped: 4, because the database has them already\n");
+    ended.says("applications skipped: 6, because the database has them already\n");
     assert_eq!(company.application("gh_job_505", "Ida@Home.example")["id"], "gh_candidate_8001");
     assert_eq!(company.role("gh_job_501"), before);
 }
@@ -456,7 +456,7 @@ fn references_to_refused_items_are_reported_as_refused() {
     newer["candidates"][2]["email_addresses"] = json!([{ "value": "siv@home.example" }]);
     newer["applications"][0]["id"] = json!(9001);
     company.harvest(&[], &newer).refused(&[
-        "applications 9001 (standard input#/applications/0): the application gh_application_9001 already exists in the file",
+        "applications 9001 (standard input#/applications/0): the application gh_application_9001 already exists in the database",
     ]);
 }
 

@@ -25,11 +25,11 @@ const FOLDERS: [&str; 6] = [
 pub(crate) const USER: &str = "tester";
 
 /// Creates a cluster in a temporary directory and serves it until the standard input ends, which it also does when the
-/// test process is killed. The lines `stop` and `start` on the standard input stop and start the server. The directory is
-/// in the variable PLACE or, without it, in memory if there is room: the service requires a server that syncs its files,
-/// and no test cuts the power. The server has a TCP port of the loopback address and a Unix socket. It asks only the user
-/// `secret` for a password. It supports TLS if the variables CERT and KEY have a certificate and its key.
-/// With the variable STANDBY, it is a standby without a primary.
+/// test process is killed. The lines `stop` and `start` on the standard input stop and start the server. The directory
+/// is in the variable PLACE or, without it, in memory if there is room: the service requires a server that syncs its
+/// files, and no test cuts the power. The server has a TCP port of the loopback address and a Unix socket. It asks only
+/// the user `secret` for a password. It supports TLS if the variables CERT and KEY have a certificate and its key. With
+/// the variable STANDBY, it is a standby without a primary.
 const SCRIPT: &str = r#"set -eu
 bin=$1; port=$2; shift 2
 place=${PLACE:-/tmp}
@@ -288,8 +288,8 @@ fn without_root() -> Command {
     command
 }
 
-/// Returns a port that no program uses. The system gives ports from 32,768 up to clients, which could take the port before
-/// the server does.
+/// Returns a port that no program uses. The system gives ports from 32,768 up to clients, which could take the port
+/// before the server does.
 fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id().wrapping_mul(61);

@@ -52,7 +52,7 @@ impl Strategy {
         if lock.is_some() || applications <= APPLICATIONS_PER_TRANSACTION_MAX {
             return Ok(Self::AtOnce(lock));
         }
-        // A server may have services on other machines, so a large import leaves them time to write.
+        // Other machines may run services on this database, so a large import leaves these services time to write.
         if store::is_server(path) {
             return Ok(Self::Staged);
         }
@@ -153,7 +153,7 @@ fn insert_failed(error: Error) -> Failure {
         Error::Refused(Refusal::Invalid(fields)) => {
             let line = |field: &FieldError| format!("\n{}: {}", field.field, field.detail);
             let lines: String = fields.iter().map(line).collect();
-            Failure::new(format!("the file was changed during the import; nothing was imported{lines}"))
+            Failure::new(format!("the database was changed during the import; nothing was imported{lines}"))
         }
         error => error.into(),
     }

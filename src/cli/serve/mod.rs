@@ -65,7 +65,7 @@ pub(super) fn run(args: Args, resolved: &Resolved) -> Result<(), Failure> {
 
 async fn serve(args: Args, passed: Option<std::net::TcpListener>) -> Result<(), Failure> {
     let manager = Arc::new(ServiceManager::from_environment());
-    manager.report("opening the file");
+    manager.report("opening the database");
     let stop = stop_signal(Arc::clone(&manager))?;
     let hangups = listen_for(SignalKind::hangup())?;
     let is_inherited = passed.is_some();

@@ -121,8 +121,8 @@ impl Connection {
     /// Runs a statement that can take minutes, outside a transaction. Returns whether the server gave no warning.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] also if the caller is interrupted. The connection is then broken, and the server may still
-    /// run the statement.
+    /// [`Error::Unavailable`] also if the caller is interrupted. The connection is then broken, and the server may
+    /// still run the statement.
     pub(super) fn maintain(&self, sql: &str, is_interrupted: impl Fn() -> bool) -> Result<bool, Error> {
         let _ = self.session.take_warning();
         self.checked(self.session.simple_unless(is_interrupted, sql, self.answer_timeout))?;
@@ -201,8 +201,8 @@ impl Connection {
         self.simple("RELEASE act").map(drop)
     }
 
-    /// Undoes the writes of the act, and removes the savepoint. After a failed statement, the transaction is then usable
-    /// again.
+    /// Undoes the writes of the act, and removes the savepoint. After a failed statement, the transaction is then
+    /// usable again.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the whole transaction must run again, or is gone.

@@ -1,5 +1,5 @@
-//! The engine behind the writer thread: it runs queued jobs in batches, appends log rows, and calls the hooks around each
-//! transaction, as the engine of a SQLite file does. A batch of decisions takes one commit.
+//! The engine behind the writer thread: it runs queued jobs in batches, appends log rows, and calls the hooks around
+//! each transaction, as the engine of a SQLite file does. A batch of decisions takes one commit.
 //!
 //! A transaction may run more than once (see [`super::writer`]). Before each further run, the hooks undo the effects of
 //! the run before it.
@@ -17,8 +17,8 @@ use crate::db::hooks::Hooks;
 use crate::db::job::{Answering, Job, answer_all};
 use crate::db::tx::{self, Error, Tx, Undo};
 
-/// The maximum time in which the jobs or rows of a failed batch begin to run one by one. The rest are refused, because a
-/// server that is slow or locked would make each of them wait in turn.
+/// The maximum time in which the jobs or rows of a failed batch begin to run one by one. The rest are refused, because
+/// a server that is slow or locked would make each of them wait in turn.
 const ALONE_MAX: Duration = Duration::from_secs(5);
 
 /// The writer on which the service runs all writing jobs.

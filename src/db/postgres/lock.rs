@@ -4,11 +4,11 @@
 /// A lock, with the first of its two numbers. Other programs are unlikely to use these first numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lock {
-    /// Held by a transaction that writes records of the service.
+    /// Held by a transaction that writes records of the service, and by a copy.
     Writer = 1_718_900_101,
     /// Held while the schema is created or upgraded.
     Schema = 1_718_900_102,
-    /// Held by the server that does the background work.
+    /// Held by the server that does the background work, and by a copy.
     BackgroundWork = 1_718_900_103,
 }
 

@@ -129,8 +129,8 @@ impl std::fmt::Display for OpenError {
             ),
             Self::PartialCopy { server, schema } => write!(
                 f,
-                "the schema {schema} of {server} is an incomplete copy; run the `appliance copy` that created it again, \
-                 or empty the schema"
+                "the schema {schema} of {server} is an incomplete copy; repeat the `appliance copy` that created it, or \
+                 empty the schema"
             ),
             Self::Newer { server, found, known } => write!(
                 f,
@@ -150,8 +150,8 @@ impl std::fmt::Display for OpenError {
 
 impl StdError for OpenError {}
 
-/// Returns whether a later start may succeed. An answer that counts as a defect comes from the tables, the rights or the
-/// settings of the server, so the next answer is the same.
+/// Returns whether a later start may succeed. An answer that counts as a defect comes from the tables, the rights or
+/// the settings of the server, so the next answer is the same.
 fn is_passing(error: &Error) -> bool {
     !matches!(error, Error::Defect(_))
 }

@@ -17,8 +17,8 @@ use crate::db::upgrade::{self, Engine, EngineStep, PARTIAL_COPY_ID, Upgrade};
 /// The time for the commit of a new or upgraded schema.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The statements that wait for another server that is preparing the schema. An upgrade can take a minute. The tables
-/// themselves are not waited for that long, because requests would wait behind the upgrade.
+/// The statements that limit how long a preparation waits. The upgrade by another server can take a minute. The wait
+/// for the tables themselves is shorter, because requests would wait behind the upgrade.
 const WAIT_FOR_OTHERS: &str = "SET LOCAL lock_timeout = '60s'";
 const WAIT_FOR_TABLES: &str = "SET LOCAL lock_timeout = '5s'";
 
@@ -82,7 +82,7 @@ impl<'a> Preparation<'a> {
         let begin = format!("BEGIN; {WAIT_FOR_OTHERS}; {lock}; {WAIT_FOR_TABLES}");
         self.postgres().begin(&begin).map_err(|error| self.failed(&error))?;
         let done = self.decide(purpose);
-        // Without a commit, the connection ends here, and with it the transaction.
+        // If nothing was committed, the transaction ends here.
         let _ = self.postgres().roll_back();
         done
     }
@@ -215,7 +215,8 @@ impl<'a> Preparation<'a> {
         }
     }
 
-    /// Requires all tables of this version. An interrupted restore with the tools of PostgreSQL leaves a part of them.
+    /// Requires all tables of this version. An interrupted restore with the tools of PostgreSQL creates only some of
+    /// them.
     fn require_tables(&self) -> Result<(), OpenError> {
         let texts = [registration::TABLE, vacuum::TABLE, self.schema.tables.sql.of(Engine::Postgres)];
         let names: Vec<&str> = texts.into_iter().flat_map(table_names).collect();

@@ -1,5 +1,5 @@
-//! The registration of a writer: one row in `engine_writers`, by which a writer learns whether a commit whose answer was
-//! lost has happened.
+//! The registration of a writer: one row in `engine_writers`, by which a writer finds out the outcome of a commit whose
+//! answer was lost.
 //!
 //! Each transaction of the writer sets the row to its number. After a lost connection, the writer registers again. The
 //! registration waits until the lost transaction has ended, because both change the same row, and then returns the
@@ -43,8 +43,8 @@ impl WriterId {
     }
 
     /// Returns the statement that sets the row to the number of a transaction. It affects no row if the registration is
-    /// not the newest, or if the tables have another version than this. An upgrade holds the lock of the writers, so the
-    /// version stays the same until the transaction ends.
+    /// not the newest, or if the tables have another version than this. An upgrade holds the lock of the writers, so
+    /// the version stays the same until the transaction ends.
     pub(super) fn number(&self, batch: i64, epoch: i64, version: i64) -> String {
         let id = &self.0;
         format!(

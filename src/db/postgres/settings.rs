@@ -83,7 +83,7 @@ fn set_up(target: &Target, session: Session, for_use: Use) -> Result<Connection,
     Ok(connection)
 }
 
-/// Reads one row for each fact, in the order of [`Facts::of`].
+/// The statements that read the facts, one row each, in the order of [`Facts::of`].
 const FACTS: &str = "SHOW server_version_num;
                      SELECT current_schema();
                      SHOW synchronous_commit;
@@ -147,8 +147,8 @@ fn statement_timeout(for_use: Use) -> Duration {
     if for_use == Use::Maintain { MAINTENANCE_TIMEOUT } else { STATEMENT_TIMEOUT }
 }
 
-/// Returns the statements that set a session up. `pg_temp` comes last in the path, so that a temporary table never hides
-/// a table of the service.
+/// Returns the statements that set a session up. `pg_temp` comes last in the path, so that a temporary table never
+/// hides a table of the service.
 fn settings(schema: &str, for_use: Use) -> String {
     let schema = schema.replace('"', "\"\"");
     let idle = match for_use {

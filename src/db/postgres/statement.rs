@@ -18,8 +18,8 @@ pub(super) struct Prepared {
     pub(super) writes: bool,
 }
 
-/// The prepared statements of a connection. The key is the text: the address of a text would be faster to compare, but a
-/// freed text can leave its address to another one, and a round trip takes a hundred times as long as the comparison.
+/// The prepared statements of a connection. The key is the text: the address of a text would be faster to compare, but
+/// a freed text can leave its address to another one, and a round trip takes a hundred times as long as the comparison.
 #[derive(Default)]
 pub(super) struct Statements {
     known: RefCell<HashMap<String, (Prepared, Cell<u64>)>>,

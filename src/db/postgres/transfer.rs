@@ -1,8 +1,8 @@
 //! The end of a copy that is a PostgreSQL server.
 //!
-//! The tables of a destination first have neither the indexes nor the foreign keys of the schema, which are created
-//! faster from all rows, and their triggers are disabled, because the effects of the triggers are copied as rows. The
-//! statements that create the rest are in `engine_copy_steps`, so that an interrupted copy continues with them.
+//! The tables of a destination first have neither the indexes nor the foreign keys of the schema, because the server
+//! creates them faster when all rows are there. The triggers are disabled, because their effects are copied as rows.
+//! The statements that create the rest are in `engine_copy_steps`, so that an interrupted copy continues with them.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -238,7 +238,7 @@ impl ToSql for ColumnArray<'_> {
     /// Writes the binary form of an array with one dimension: the number of dimensions, whether it has nulls, the type
     /// of the elements, their number, the index of the first, and each element after its length, which is -1 for null.
     fn to_sql(&self, to: &Type, out: &mut BytesMut) -> Result<IsNull, Box<dyn std::error::Error + Sync + Send>> {
-        let Kind::Array(element) = to.kind() else { return Err(format!("{to} is no array").into()) };
+        let Kind::Array(element) = to.kind() else { return Err(format!("{to} is not an array type").into()) };
         let rows = self.chunk.rows();
         out.extend_from_slice(&1_i32.to_be_bytes());
         out.extend_from_slice(&1_i32.to_be_bytes());

@@ -1,12 +1,13 @@
-//! Removes erased and overwritten rows from the tables of the service, and old values from the statistics, with `VACUUM`.
+//! Removes erased and overwritten rows from the tables of the service, and old values from the statistics, with
+//! `VACUUM`.
 //!
 //! A transaction that erases data adds to a debt in the database ([`owe`]). The debt survives the end of every server.
 //! One server at a time runs `VACUUM` on a connection of its own, and then settles the debt.
 //!
 //! `VACUUM` keeps a dead row while a snapshot or a replication slot from before its deletion exists, and skips a table
 //! with only a warning if the user may not vacuum it. Neither settles the debt. `VACUUM` frees the space of the dead
-//! rows, but leaves their bytes in the free space of a page until PostgreSQL uses this space again. Only a rewrite of the
-//! whole table, which blocks the service, would remove them.
+//! rows, but leaves their bytes in the free space of a page until PostgreSQL uses this space again. Only a rewrite of
+//! the whole table, which blocks the service, would remove them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -35,8 +36,8 @@ const REST_FACTOR: u32 = 9;
 const RETRY_PAUSE: Duration = Duration::from_secs(3);
 const HELD_PAUSE: Duration = Duration::from_secs(1);
 
-/// Records in a transaction that its deleted and overwritten rows need `VACUUM`. A file needs nothing, because its
-/// pages are wiped otherwise.
+/// Records in a transaction that its deleted and overwritten rows need `VACUUM`. A file needs no such record,
+/// because page wiping overwrites its remains.
 pub(crate) fn owe(tx: &Tx<'_>) -> Result<(), Error> {
     if tx.engine() == Engine::Postgres {
         tx.run("UPDATE engine_vacuum SET owed = owed + 1 WHERE id = 1", [])?;
@@ -119,8 +120,8 @@ impl Vacuum {
         Ok(Progress::Settled)
     }
 
-    /// Vacuums a table, with its indexes even if only a few of their entries are dead. `ANALYZE` replaces the samples of
-    /// values in the statistics.
+    /// Vacuums a table, with its indexes even if only a few of their entries are dead. `ANALYZE` replaces the samples
+    /// of values in the statistics.
     fn vacuum(&self, connection: &Connection, table: &str) -> Result<(), Error> {
         let sql = format!("VACUUM (ANALYZE, INDEX_CLEANUP ON) {table}");
         let is_interrupted = || self.interrupt.0.load(Ordering::Relaxed);
@@ -151,8 +152,9 @@ impl Debt {
         debt.ok_or_else(|| Error::Defect("the database has no record of its VACUUM".to_owned()))
     }
 
-    /// Returns who keeps `VACUUM` from removing all rows that were deleted before the horizon: a transaction or a
-    /// snapshot in this database, a prepared transaction, or a standby. A session that runs `VACUUM` keeps no rows.
+    /// Returns the description of a holder, which keeps `VACUUM` from removing all rows that were deleted before the
+    /// horizon: a transaction or a snapshot in this database, a prepared transaction, a standby, or a replication slot.
+    /// A session that runs `VACUUM` holds no rows.
     fn holder(&self, connection: &Connection) -> Result<Option<String>, Error> {
         let sql = format!(
             "SELECT who
@@ -186,8 +188,8 @@ impl Debt {
     }
 }
 
-/// Returns the tables of the service, and the statistics if the user may vacuum them: their old versions contain samples
-/// of values. Only the owner of the database and a superuser may.
+/// Returns the tables of the service, and the statistics if the user may vacuum them: their old versions contain
+/// samples of values. Only the owner of the database and a superuser may.
 fn tables(connection: &Connection) -> Result<Vec<String>, Error> {
     let sql = "SELECT quote_ident(relname)
                FROM pg_class

@@ -1,5 +1,5 @@
-//! Values on their way to the server and back. SQLite gives a value the type of the column; PostgreSQL announces the type
-//! that it expects, and a value is sent in this type.
+//! Values on their way to the server and back. SQLite gives a value the type of the column; PostgreSQL announces the
+//! type that it expects, and the engine sends a value in this type.
 
 use std::borrow::Cow;
 use std::error::Error as StdError;
@@ -45,7 +45,8 @@ impl ToSql for Parameter<'_> {
 }
 
 /// Replaces NUL, which PostgreSQL's texts cannot contain. The rules refuse NUL in every text that is stored. Only texts
-/// that a query compares can contain one, for example those of `?department=%00`, and find nothing with either character.
+/// that a query compares can contain one, for example those of `?department=%00`, and match nothing with either
+/// character.
 fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
 }

@@ -1,11 +1,11 @@
 //! The writer: transactions that run again after a conflict or a lost connection, and the outcome of a commit whose
 //! answer was lost.
 //!
-//! Transactions that decide run one at a time, on all servers together: each first waits for one advisory lock. Then each
-//! of them sees everything that was committed before, and none of them conflicts with another. `SERIALIZABLE` would allow
-//! them to run at the same time, but nearly every batch would fail: each decision adds to the activity chain of its
-//! organization and changes the same counters. The isolation level is `READ COMMITTED`, in which every statement sees the
-//! commits before it; in the higher levels, the snapshot would be older than the lock.
+//! Transactions run one at a time, on all servers together: each, except those of [`Mode::Append`], first waits for one
+//! advisory lock. Then each of them sees everything that was committed before, and none of them conflicts with another.
+//! `SERIALIZABLE` would allow them to run at the same time, but nearly every batch would fail: each decision adds to
+//! the one chain of the activity, and many change the same counters. The isolation level is `READ COMMITTED`, in which
+//! every statement sees the commits before it; in the higher levels, the snapshot would be older than the lock.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -46,8 +46,8 @@ impl Default for Patience {
 /// The pause between two tries to learn the outcome.
 const OUTCOME_PAUSE: Duration = Duration::from_millis(100);
 
-/// The time after which the callers that wait behind a transaction are refused. It is as long as a transaction waits for
-/// the lock.
+/// The time after which the callers that wait behind a transaction are refused. It is as long as a transaction waits
+/// for the lock.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Refuses the callers that wait for the next transaction. They can try again later, because nothing has begun.

@@ -1,7 +1,7 @@
 //! The end of a copy that is a SQLite file.
 //!
-//! The tables of a destination first have neither indexes nor triggers. An index is created faster from all rows, and the
-//! effects of the triggers are copied as rows.
+//! The tables of a destination first have neither indexes nor triggers. SQLite creates an index faster when all
+//! rows are there, and the effects of the triggers are copied as rows.
 
 use std::path::Path;
 

@@ -270,7 +270,7 @@ mod tests {
         assert!(matches!(plan(&path, &SECOND), Err(OpenError::Newer { found: 4, known: 3, .. })));
         set(0);
         let refused = plan(&path, &SECOND).unwrap_err().to_string();
-        assert!(refused.contains("this program never wrote files of version 0"), "{refused}");
+        assert!(refused.contains("this program never wrote databases of version 0"), "{refused}");
     }
 
     #[test]

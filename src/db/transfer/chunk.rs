@@ -1,5 +1,5 @@
-//! Rows on their way from one database to the other. Their number is limited by their size, so that the memory of a copy
-//! does not depend on the size of a table or of an attachment.
+//! Rows on their way from one database to the other. The size of a chunk limits the number of its rows, so that the
+//! memory of a copy does not depend on the size of a table or of an attachment.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use crate::db::error::Error;
 use crate::db::params::{Binder, Params};
 use crate::db::value::{Value, ValueRef};
 
-/// The bytes after which a chunk ends. One more row follows at most, whose content the schema limits.
+/// The bytes of content at which a chunk ends. Only its last row can exceed them, and the schema limits its content.
 const CHUNK_BYTES: usize = 4 << 20;
 
 /// The limits for the number of rows of a query. A server sends all rows of a query at once, so the first query of a

@@ -27,9 +27,9 @@ pub(super) fn of_table(connection: &Connection, table: &Table) -> Result<TableDi
     Ok(TableDigest { rows, digest: hash.finalize().into() })
 }
 
-/// Returns a digest that changes with nearly every act: of the last row of each table. Among them are the newest
-/// activity, and the only rows of tables with counters and marks that change with each start. It is a quick check before
-/// the comparison of all tables.
+/// Returns a digest of the last row of each table, which changes with nearly every act. Among these rows are the newest
+/// activity, and the only rows of tables with counters and times that change with each start. The digest is a quick
+/// check before the comparison of all tables.
 pub(super) fn of_state(connection: &Connection, catalog: &Catalog) -> Result<[u8; 32], Error> {
     let mut hash = Sha256::new();
     for table in &catalog.tables {

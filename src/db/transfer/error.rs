@@ -79,7 +79,7 @@ impl std::fmt::Display for TransferError {
             ),
             Self::Differs { table, from, to, shown } => write!(
                 f,
-                "the table {table} differs from its source ({from} and {to} rows), which was changed during the copy; \
+                "the table {table} ({to} rows) differs from its source ({from} rows), which was changed during the copy; \
                  remove {shown} or empty its schema, and start again while no command changes the source"
             ),
             Self::Refused { shown, table, why } => {

@@ -92,7 +92,7 @@ fn destination(
         }
     };
     // A power cut can undo the last transactions, and the copy then continues before them. The last transaction of the
-    // copy is durable, and with it all before.
+    // copy is durable, and so are all transactions before it.
     destination.connection.set_durable(false).map_err(|error| stopped(&destination.shown, error))?;
     Ok(destination)
 }

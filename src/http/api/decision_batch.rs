@@ -31,8 +31,8 @@ use crate::store::{Error, Grade, Tx};
 
 const NO_BATCH: Refusal = Refusal::NotFound("the role has no such decisions, or they were made more than a day ago");
 
-/// The detail of an item whose decision could not be saved.
-const NOT_SAVED: &str = "the decision could not be saved; the service's log has the reason";
+/// The detail of an item whose decision or undo could not be saved.
+const NOT_SAVED: &str = "the change could not be saved; the service's log has the reason";
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     let answers: &[Answer] = &[(200, ""), (400, "validation_error"), (403, "forbidden"), (404, "not_found")];
@@ -188,11 +188,11 @@ fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &UndoInput) -> Result
     Ok(reply(&batch, None, wire, input.is_dry_run))
 }
 
-/// Logs the decisions that could not be saved.
+/// Logs the decisions and undos that could not be saved.
 pub(in crate::http) fn log_failures(ctx: &Ctx, batch: &DecidedBatch) {
     for item in &batch.items {
         if let (ItemOutcome::Failed(why), Some(application)) = (&item.outcome, &item.application_id) {
-            let line = format!("the decision on application {application} was not saved: {why}");
+            let line = format!("the change to application {application} was not saved: {why}");
             ctx.telemetry.note(ctx.world.now(), None, &line);
         }
     }

@@ -130,7 +130,7 @@ impl Server {
                     closed
                 };
                 let closed = tokio::task::spawn_blocking(close).await;
-                closed.unwrap_or_else(|_| Closed::LogLeft("closing the file panicked".to_owned()))
+                closed.unwrap_or_else(|_| Closed::LogLeft("closing the database panicked".to_owned()))
             }
         };
         match (closed, ended) {

@@ -1,5 +1,5 @@
 //! Reads of the database for a request. No thread of the event loop waits for a database server, because requests that
-//! need no database would wait with it.
+//! need no database would then wait too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,8 +41,8 @@ pub(super) async fn read_briefly<T: Send + 'static>(
     if ctx.store.is_on_server() { self::read(ctx, read).await } else { read(ctx) }
 }
 
-/// Waits until a connection to the database server is free for the request. If the server does not answer, the blocking
-/// threads are all waiting for it, and further requests are refused after a while. A file needs no permit.
+/// Waits for a permit to read from a database server. If the server does not answer, the requests with permits all wait
+/// for it, and further requests are refused after [`PERMIT_WAIT_MAX`]. A file needs no permit.
 async fn permit(ctx: &Ctx) -> Result<Option<OwnedSemaphorePermit>, Error> {
     if !ctx.store.is_on_server() {
         return Ok(None);

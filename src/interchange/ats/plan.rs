@@ -80,8 +80,8 @@ fn finish(
             format!("an earlier import already added all jobs of this export; the first job is the role {first}");
         return Err(Refusal::bad_request(sentence).into());
     }
-    notices.extend(skip_notice(skipped.jobs, system.jobs, "the file has them already"));
-    notices.extend(skip_notice(skipped.applications, "applications", "the file has them already"));
+    notices.extend(skip_notice(skipped.jobs, system.jobs, "the database has them already"));
+    notices.extend(skip_notice(skipped.applications, "applications", "the database has them already"));
     notices.extend(about_files);
     let addition = Addition { organization, candidates: applicants.into_all(), roles };
     Ok(ImportPlan { addition, refused, attachments, refused_files, notices })
@@ -257,7 +257,7 @@ impl Planner<'_> {
         let person = self.person(&application.person, &mut faults)?;
         let id = self.system.application_id(&application.id);
         if store::application::exists(self.tx, &id)? {
-            faults.push(format!("the application {id} already exists in the file"));
+            faults.push(format!("the application {id} already exists in the database"));
         }
         if let (Some(role), Some((_, email))) = (role, &person)
             && let Some(number) = self.applicants.find(email)?

@@ -45,7 +45,7 @@ pub fn head_mismatch(tx: &Tx<'_>, recorded: &ChainHead) -> Result<Option<String>
             Some(format!("activities: row {number} does not have the recorded hash, so the chain was rewritten"))
         }
         None => Some(format!(
-            "activities: the recorded row {number} is missing; the file is older than this record, or rows were removed"
+            "activities: the recorded row {number} is missing; the database is older than this record, or rows were removed"
         )),
     })
 }

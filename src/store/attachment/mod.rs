@@ -108,7 +108,7 @@ pub fn total_bytes(tx: &Tx<'_>) -> Result<u64, Error> {
                WHERE id = 1";
     let bytes: Option<i64> = tx.value(sql, [])?;
     let bytes = bytes.and_then(|bytes| u64::try_from(bytes).ok());
-    bytes.ok_or_else(|| Error::Defect("the file does not record the total size of its attachments".to_owned()))
+    bytes.ok_or_else(|| Error::Defect("the database does not record the total size of its attachments".to_owned()))
 }
 
 /// Appends the next chunk. Chunks are numbered from 1.

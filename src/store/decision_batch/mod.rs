@@ -55,7 +55,7 @@ pub enum ItemOutcome {
     Done,
     /// A rule refuses the decision. The last decision on the application is often the reason.
     Refused(Refusal, Option<LastDecision>),
-    /// The decision could not be saved, because the file contradicts itself or the program has a defect. The other
+    /// The decision could not be saved, because the database contradicts itself or the program has a defect. The other
     /// items are not affected. The text is for the log.
     Failed(String),
 }

@@ -88,7 +88,9 @@ fn bounds(tx: &Tx<'_>) -> Result<(i64, i64), Error> {
         let mut columns = Columns::of(row);
         Ok((columns.read()?, columns.read()?))
     })?;
-    bounds.ok_or_else(|| Error::Defect("the file does not record which decisions the outbox has processed".to_owned()))
+    bounds.ok_or_else(|| {
+        Error::Defect("the database does not record which decisions the outbox has processed".to_owned())
+    })
 }
 
 /// Queues the message of a decision if the organization has an HR integration, enabled or not. Without an integration,
@@ -155,7 +157,7 @@ fn decision_facts(tx: &Tx<'_>, activity: i64) -> Result<(DeliveryId, DecisionFac
         };
         Ok((DeliveryId::about(&id), facts))
     })?;
-    facts.ok_or_else(|| Error::Defect("a decision refers to a record that is not in the file".to_owned()))
+    facts.ok_or_else(|| Error::Defect("a decision refers to a record that is not in the database".to_owned()))
 }
 
 fn named_id(columns: &mut Columns<'_>) -> Result<NamedId, Error> {

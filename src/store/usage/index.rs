@@ -24,7 +24,8 @@ pub(super) fn indexed_to(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT marked_to
                FROM api_key_usage_marking
                WHERE id = 1";
-    tx.value(sql, [])?.ok_or_else(|| Error::Defect("the file does not record the end of the usage index".to_owned()))
+    tx.value(sql, [])?
+        .ok_or_else(|| Error::Defect("the database does not record the end of the usage index".to_owned()))
 }
 
 /// Sets the time up to which all rows are indexed, after their index entries and the newest row of each key were added.

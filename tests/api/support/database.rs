@@ -21,8 +21,8 @@ const TEMPLATE: &str = "template_of_tests";
 /// Functions of SQLite that tests use in statements.
 const FUNCTIONS: &str = include_str!("sqlite_functions.sql");
 
-/// The syntax of SQLite that tests use in statements, each with that of PostgreSQL. These are all differences between the
-/// statements of tests; a statement that needs more is written so that both engines understand it.
+/// The syntax of SQLite that tests use in statements, each with that of PostgreSQL. These are all differences between
+/// the statements of tests; a statement that needs more is written so that both engines understand it.
 const SYNTAX: [(&str, &str); 7] = [
     (" main.", " public."),
     ("BEGIN IMMEDIATE", "BEGIN"),

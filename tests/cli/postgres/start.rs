@@ -1,5 +1,5 @@
-//! Starts on a server: one sentence and a status for each server that cannot be used. The status is 1 if a later start may
-//! succeed without a person, and 78 otherwise.
+//! Starts on a server: one sentence and a status for each server that cannot be used. The status is 1 if a later start
+//! may succeed without a person, and 78 otherwise.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};

@@ -2,7 +2,7 @@
 
 Method: for every path and method of the OpenAPI description, the experiment makes a request with an admin key and one
 with a staff key. It damages the requests at random: bytes are changed, cut, repeated and inserted; members of the JSON
-body get extreme, nested or retyped values; header fields and queries are added. Four threads send the requests, each
+body get extreme or nested values or values of another type; header fields and queries are added. Four threads send the requests, each
 request on a new connection. All the while, the service must answer health checks within 5 seconds. At the end the file
 is checked.
 

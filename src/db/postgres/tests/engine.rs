@@ -126,7 +126,7 @@ impl TestEngine {
         Self { engine, hooks, broken, refusals }
     }
 
-    /// Runs a batch of jobs that add to the row `id` each. Returns their outcomes.
+    /// Runs a batch of jobs that each add a number to the row `id`. Returns their outcomes.
     fn add(&mut self, id: i64, addends: &[i64]) -> Vec<Result<(), Error>> {
         let (sender, outcomes) = channel();
         let job = |addend: i64| -> Box<dyn Job> {

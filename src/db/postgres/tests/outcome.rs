@@ -1,5 +1,5 @@
-//! Connections that break during a transaction: nothing is lost, nothing happens twice, and an outcome that nobody knows
-//! is reported as unknown.
+//! Connections that break during a transaction: nothing is lost, nothing happens twice, and the writer reports an
+//! outcome that it cannot find out as unknown.
 
 use std::time::{Duration, Instant};
 

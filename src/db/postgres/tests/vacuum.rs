@@ -16,7 +16,7 @@ use crate::domain::timestamp::Timestamp;
 const ERASED: &str = "Zerased-value-of-a-person";
 
 impl Database {
-    /// Creates a database with a row that has been erased. The debt is recorded by the same transaction.
+    /// Creates a database with a row that has been erased. The same transaction records the debt.
     fn with_erasure() -> Option<Self> {
         let database = Self::create()?;
         let sql = "CREATE EXTENSION pageinspect;

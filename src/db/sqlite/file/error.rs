@@ -97,7 +97,7 @@ impl std::fmt::Display for OpenError {
             ),
             Self::PartialCopy(path) => write!(
                 f,
-                "{} is an incomplete copy; run the `appliance copy` that created it again, or remove the file",
+                "{} is an incomplete copy; repeat the `appliance copy` that created it, or remove the file",
                 path.display()
             ),
             Self::Orphaned { path, wal } => write!(
@@ -145,7 +145,7 @@ impl std::fmt::Display for OpenError {
             ),
             Self::Failed { path, why } => write!(f, "{} cannot be used: {why}", path.display()),
             Self::Companion(why) | Self::Server { why, .. } => f.write_str(why),
-            Self::Store(error) => write!(f, "the file cannot be opened: {error}"),
+            Self::Store(error) => write!(f, "the database cannot be opened: {error}"),
         }
     }
 }

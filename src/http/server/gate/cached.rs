@@ -38,8 +38,8 @@ pub(super) async fn after_comparison(
     look_up(ctx, request, started).await
 }
 
-/// Returns the cached response to a request that began at `started`, if there is one, after the comparison if it needs
-/// one.
+/// Returns the cached response to a request that began at `started`, if there is one. Waits for the comparison first if
+/// the response needs one.
 pub(super) async fn look_up(
     ctx: &Ctx,
     request: &Request<Incoming>,
