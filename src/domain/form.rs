@@ -1,5 +1,5 @@
 //! Signed forms: the signature proves when the service created a form, and for which link. The service signs forms with
-//! the file's secret. Therefore, it stores nothing about a form until the form is submitted, and forms remain valid
+//! the database's secret. Therefore, it stores nothing about a form until the form is submitted, and forms remain valid
 //! after a restart.
 
 use std::fmt::Write as _;

@@ -139,7 +139,7 @@ fn a_copy_that_is_killed_again_and_again_continues_and_is_equal() {
 }
 
 #[test]
-fn an_incomplete_copy_is_refused_by_everything_but_its_copy() {
+fn an_incomplete_copy_is_refused_by_all_commands_except_the_copy_that_created_it() {
     let Some(server) = shared() else { return };
     let (dir, _) = with_demo();
     let (_, url) = empty_database(server);

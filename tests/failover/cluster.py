@@ -23,10 +23,10 @@ ANSWER_S = 2
 # Patroni measures the lag once in each of its loops, so under load it is never 0.
 LAG_BYTES_MAX = 1 << 20
 
-# Each look at the cluster is a request to each node.
-LOOK_S = 0.25
-# So long a kill waits for answers while the standbys receive nothing. The answers arrive only if commits do not wait for
-# a standby.
+# The pause between two polls of the cluster, each of which sends a request to each node.
+POLL_S = 0.25
+# The time for which a kill waits for answers while the standbys receive nothing. Answers arrive only if commits do not
+# wait for a standby.
 DELAYED_S = 1
 DELAYED_ANSWERS = 10
 
@@ -79,7 +79,7 @@ class Cluster:
             file.write(text)
 
     def views(self):
-        """Returns what Patroni of each node that answers knows about all nodes."""
+        """Returns, for each Patroni that answers, its view of all nodes."""
         found = []
         for address in self.addresses.values():
             try:
@@ -124,7 +124,7 @@ class Cluster:
         while not self.is_healthy():
             if time.monotonic() > ended:
                 raise RuntimeError(f"the cluster is not healthy after {PATIENCE_S} s: {self.views()}; see {self.directory}")
-            time.sleep(LOOK_S)
+            time.sleep(POLL_S)
 
     def stop(self):
         self.trial("stop")

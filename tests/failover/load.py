@@ -22,7 +22,8 @@ RETRY_S = 0.2
 PAUSE_S = 0.12
 # A request that takes longer than this counts as not answered. A server of the service answers within 40 s.
 ANSWER_S = 60
-# How often a client repeats a confirmed request, and gives up after an answer that does not confirm the request.
+# The probabilities that a client repeats a confirmed request, and that it gives up after an answer that does not confirm
+# the request.
 REPEATS, GIVES_UP = 0.05, 0.1
 # A service that answers 503 has done nothing. After any other missing confirmation, the outcome is unknown.
 UNAVAILABLE = 503

@@ -124,7 +124,10 @@ def compare_states(outcome, found, applications):
 
 
 def compare_usage(outcome, load, usage):
-    """Checks that each answered request has one usage row, and that no other request has more than one."""
+    """Checks that each answered request has one usage row, and that no other request has more than one.
+
+    A request that was answered with a 503 must have none.
+    """
     bare = [attempt for attempt in load.attempts if 0 < attempt.status < 500 and usage.get(attempt.agent) != 1]
     outcome.check(not bare, "every acknowledged act has its usage row", some(bare))
     extra = [attempt for attempt in load.attempts if usage.get(attempt.agent, 0) > (attempt.status != 503)]

@@ -101,7 +101,7 @@ impl Server {
         });
         let address = address.unwrap_or_else(|| panic!("the server has not started: {log:?}"));
         self.address = address.parse().unwrap();
-        // The server would stop at a full pipe.
+        // The server would block on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         self
     }

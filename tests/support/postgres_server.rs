@@ -1,5 +1,5 @@
-//! A PostgreSQL server for tests. It belongs to the test process and ends with it. The tests of the engine and those of
-//! the API include this file.
+//! A PostgreSQL server for tests. It belongs to the test process and ends with it. Several test binaries and a bench
+//! include this file.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};

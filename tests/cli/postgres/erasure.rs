@@ -72,7 +72,7 @@ fn fill(database: &Database) -> Vec<u8> {
     content[500..540].to_vec()
 }
 
-/// The part of the pages to look at.
+/// The part of the pages to search.
 #[derive(Clone, Copy)]
 enum Part {
     /// The rows and index entries.
@@ -81,7 +81,7 @@ enum Part {
     Whole,
 }
 
-/// Returns the files with the tables and indexes of the database, system catalogs included, in which a needle is.
+/// Returns the files that contain a needle, of all tables and indexes of the database, system catalogs included.
 fn found(database: &Database, needles: &[Vec<u8>], part: Part) -> Vec<String> {
     database.psql("CHECKPOINT");
     let oid = database.psql("SELECT oid FROM pg_database WHERE datname = current_database()");

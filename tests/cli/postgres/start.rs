@@ -209,7 +209,7 @@ fn a_check_of_the_settings_connects_to_the_server_and_changes_nothing() {
 }
 
 #[test]
-fn two_servers_that_start_at_once_on_an_empty_database_both_serve() {
+fn servers_that_start_at_once_on_an_empty_database_all_serve() {
     let Some(database) = Database::create() else { return };
     let url = database.url();
     let start = || {
