@@ -1,4 +1,4 @@
-//! The engine SQLite: one file with a write-ahead log, one writing connection, pooled reading connections, checkpoints,
+//! The SQLite engine: one file with a write-ahead log, one writing connection, pooled reading connections, checkpoints,
 //! page wiping, schema, upgrades and backup. This folder depends on SQLite, but not on any record of the service.
 
 pub(crate) mod check;

@@ -157,7 +157,7 @@ pub(in super::super) fn open_destination(
     }
 }
 
-/// Creates a file with tables only. It has its name when it also has the mark of an incomplete copy.
+/// Creates a file with tables only. The file gets its name after it has the mark of an incomplete copy.
 pub(in super::super) fn create_destination(
     path: &Path,
     schema: &Schema,

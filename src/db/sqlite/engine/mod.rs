@@ -82,7 +82,7 @@ impl<H: Hooks> Engine<H> {
     }
 
     fn empty_log(&self) -> Result<(), Error> {
-        // The job for checkpoints, which looks for the mark, has stopped.
+        // The checkpoint job, which checks the mark, has stopped.
         checkpoint::empty_log(&self.connection, || match self.identity.changed_for_certain(&self.connection) {
             Some(why) => Err(self.halt_as_lost(why)),
             None => Ok(()),

@@ -1,10 +1,10 @@
-//! The reasons why a file cannot be used.
+//! The reasons why a database cannot be used. Most of them concern a file.
 
 use std::path::{Path, PathBuf};
 
 use super::super::super::tx::Error;
 
-/// The reason why a file cannot be used. Each reason is displayed as one sentence for the operator.
+/// The reason why a database cannot be used. Each reason is displayed as one sentence for the operator.
 #[derive(Debug)]
 pub enum OpenError {
     /// The file does not exist.
@@ -53,7 +53,7 @@ pub enum OpenError {
         why: String,
         may_pass: bool,
     },
-    /// An operation on the file failed while the file was being opened.
+    /// An operation on the database failed while the database was being opened.
     Store(Error),
 }
 
