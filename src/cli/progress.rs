@@ -10,7 +10,7 @@ use std::time::Duration;
 use super::output::print_message;
 
 /// The interval between two versions of the line: short enough to show that the command is working. The elapsed time is
-/// counted in intervals, which is exact enough for a rate.
+/// counted in intervals, which is accurate enough for a rate.
 const INTERVAL: Duration = Duration::from_millis(300);
 
 /// Shows the progress of a command until this value is dropped.

@@ -49,7 +49,7 @@ impl Attachments<'_> {
         Ok(refused.len())
     }
 
-    /// Takes the lock of the file, unless a service holds it.
+    /// Takes the lock of the file, unless another process, usually a service, holds it.
     fn lock(&self) -> Result<Option<Lock>, Error> {
         match Lock::take(self.path) {
             Ok(lock) => Ok(Some(lock)),

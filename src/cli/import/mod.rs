@@ -22,9 +22,10 @@ pub use self::args::Args;
 
 /// # Errors
 /// Exit status 1 if the document cannot be read, has errors, conflicts with the file, or is too large to import while
-/// the service runs. In these cases, nothing is imported. If the document has errors, no file is created. The exit
-/// status is also 1 if a staged import skipped applications or is not complete yet. For the other formats, it is also 1
-/// if any row, item or file is refused. Exit status 2 if the flags are not valid for the format.
+/// the service runs or into the database of a server. In these cases, nothing is imported. If the document has errors,
+/// no file is created. The exit status is also 1 if a staged import skipped applications or is not complete yet. For
+/// the other formats, it is also 1 if any row, item or file is refused. Exit status 2 if the flags are not valid for
+/// the format.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match args.format.system() {
         Some(system) => other_formats::system(args, world, system),

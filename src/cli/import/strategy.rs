@@ -17,8 +17,8 @@ use crate::world::World;
 /// write lock for about 10 ms.
 const APPLICATIONS_PER_TRANSACTION_MAX: usize = 200;
 
-/// The maximum number of applications in an import while the service runs. A larger import would delay the service's
-/// writes for longer than callers wait.
+/// The maximum number of applications in an import while the service runs, or into the database of a server. A larger
+/// import would delay the service's writes for longer than callers wait.
 const APPLICATIONS_WITH_SERVICE_MAX: usize = 20_000;
 
 pub(super) enum Strategy {
@@ -46,8 +46,8 @@ pub(super) struct Imported {
 }
 
 impl Strategy {
-    /// Chooses a strategy based on the number of applications and on whether a service is running. `lock` is the file's
-    /// lock, if it has already been taken.
+    /// Chooses a strategy based on the number of applications and on whether a service is running, which may always be
+    /// the case on a server. `lock` is the file's lock, if it has already been taken.
     pub(super) fn choose(path: &Path, applications: usize, lock: Option<Lock>) -> Result<Self, Failure> {
         if lock.is_some() || applications <= APPLICATIONS_PER_TRANSACTION_MAX {
             return Ok(Self::AtOnce(lock));
@@ -124,7 +124,8 @@ fn unfinished(error: &Error) -> Failure {
 /// starting.
 ///
 /// # Errors
-/// Fails if another process, usually a service, holds the lock, or if the lock cannot be taken for another reason.
+/// Fails if such an import is into the database of a server, if another process, usually a service, holds the lock, or
+/// if the lock cannot be taken for another reason.
 pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
     if applications <= APPLICATIONS_WITH_SERVICE_MAX {
         return Ok(None);

@@ -70,7 +70,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPLIANCE_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
     pub(super) base_url: Option<String>,
 
-    /// The program that speaks TLS. Needed if the base URL is https.
+    /// The program that speaks TLS. Without a terminal, this option is required if the base URL is https.
     #[arg(long, env = "APPLIANCE_TLS", value_name = "KIND")]
     pub(super) tls: Option<Tls>,
 

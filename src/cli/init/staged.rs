@@ -69,7 +69,7 @@ impl StagedSettings {
     /// Gives the file its final name. Replaces an older file.
     ///
     /// # Errors
-    /// Fails if the file cannot be renamed. The command can then be run again.
+    /// Fails if the file cannot be renamed, or its directory cannot be synced. The command can then be run again.
     pub(super) fn keep(self) -> Result<(), Failure> {
         let renamed = fs::rename(&self.staged, &self.path);
         renamed.and_then(|()| File::open(parent(&self.path))?.sync_all()).map_err(|error| self.failure(&error))

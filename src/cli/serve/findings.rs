@@ -83,8 +83,8 @@ impl Args {
     }
 }
 
-/// Returns the reason why the service could not use its database. Connects to a server. Of a build without PostgreSQL,
-/// the URL of a server is a contradiction.
+/// Returns the reason why the service could not use its database. If the database is on a server, connects to the
+/// server. In a build without PostgreSQL, [`Args::contradictions`] already reports the URL of a server.
 fn flaw_of_database(db: &Path) -> Option<String> {
     if !is_server(db) {
         return flaw_of_file(db);
