@@ -257,7 +257,7 @@ impl Deliveries {
     }
 
     /// Chooses the next organizations and reads the first due delivery of each. This function reads the file on the
-    /// delivery thread, because the read takes microseconds and no request runs on that thread.
+    /// delivery thread, because the read of a file takes microseconds and no request runs on that thread.
     fn next_dispatches(&self, running: &RunningAttempts) -> Result<Vec<Dispatch>, Error> {
         let busy: HashSet<&OrganizationId> = running.values().map(|(busy, _)| busy).collect();
         let suspects = running.values().filter(|(_, is_suspect)| *is_suspect).count();
