@@ -3,7 +3,7 @@
 //! Most background jobs share two threads: one for jobs that never wait for the writer, and one for jobs that wait for
 //! it. A step of a job is one slice of its work, so other jobs do not wait long. Checkpoints have their own thread,
 //! because they wait for the disk and the other jobs must not wait with them. Backups have their own thread, because a
-//! copy can take minutes. On a server, `VACUUM` has this thread.
+//! copy can take minutes. On a server, `VACUUM` runs on this thread.
 //!
 //! Two more threads that work on the file are not in the table. The writer (`db::writer_thread`) runs writes as they
 //! arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.

@@ -48,7 +48,7 @@ impl PortalComparison {
             }
         };
         let spawned = std::thread::Builder::new().name("portals".to_owned()).spawn(run);
-        spawned.map_err(|error| Error::Unavailable(format!("there is no thread: {error}")))?;
+        spawned.map_err(|error| Error::Unavailable(format!("the system cannot provide a thread: {error}")))?;
         Ok(Self { queue })
     }
 

@@ -196,7 +196,7 @@ fn gone(candidate: &CandidateRef) -> Error {
 /// row counts stay, because some query plans depend on them.
 fn delete_statistics_samples(tx: &Tx<'_>) -> Result<(), Error> {
     if tx.engine() != Engine::Sqlite {
-        // `ANALYZE` of the server replaces its samples when the tables are wiped (`wipe`).
+        // On a server, the cleanup replaces the samples by running `ANALYZE` (`wipe`).
         return Ok(());
     }
     let sql = "SELECT 1

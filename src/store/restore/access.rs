@@ -137,8 +137,8 @@ fn second_factors(tx: &Tx<'_>) -> Result<(), Error> {
 
 /// An organization that is disabled in the file or in the copy becomes disabled. An organization that requires second
 /// factors in the file or in the copy requires them afterwards. If the copy is an earlier state of the file, its HR
-/// integrations get the settings of the file. A replaced secret must not sign messages again. An HR integration that
-/// was deleted from the file is disabled.
+/// integrations get the settings of the file, because a replaced secret must not sign messages again. In this case, an
+/// HR integration that was deleted from the file is disabled.
 fn organizations(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
     let sql = "UPDATE main.organizations
                SET enabled = min(organizations.enabled, r.enabled),
