@@ -1,5 +1,5 @@
 //! `cargo bench --features postgres --bench postgres`: measures the service on PostgreSQL and compares it with
-//! `pgbench`, which sends the same statements to the same server in alternating rounds.
+//! `pgbench`, which sends the writing statements of the service to the same server in alternating rounds.
 //!
 //! `-- --short` measures shorter rounds. The bench starts a server of its own, with PostgreSQL's default settings. The
 //! service, the server and the client share all cores. An error or a wrong count fails the run.

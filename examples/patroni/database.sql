@@ -1,8 +1,8 @@
 -- The role and the database of the service. Run this once, on the primary, with psql as the superuser. Then give the
 -- role a password with `\password appliance`.
 
--- The role can only log in. The limit leaves connections for Patroni and for people (max_connections is 100). Divide it
--- among the servers of the service.
+-- The role can only log in. The limit leaves connections for Patroni and for people (max_connections is 100). Each
+-- server of the service uses up to 20 connections.
 CREATE ROLE appliance
   LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT NOREPLICATION NOBYPASSRLS
   CONNECTION LIMIT 80;

@@ -48,7 +48,7 @@ fn a_server_whose_connections_are_all_in_use_may_be_free_at_the_next_start() {
 }
 
 #[test]
-fn a_url_that_the_server_refuses_needs_a_person() {
+fn a_url_that_cannot_be_used_needs_a_person() {
     let Some(database) = Database::create() else { return };
     let server = database.server;
     server.psql("postgres", "CREATE ROLE secret LOGIN PASSWORD 'right'");

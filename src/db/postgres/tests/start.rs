@@ -77,7 +77,7 @@ fn the_schema_is_created_once_and_recognized_afterwards() {
 }
 
 #[test]
-fn a_schema_that_is_not_ours_stays_as_it_is() {
+fn a_schema_of_another_version_or_program_stays_as_it_is() {
     let Some(database) = Database::create() else { return };
     let url = database.server.url("tester", &database.name, "");
     let of_version = |version| upgrade::Schema { version, ..TABLES };

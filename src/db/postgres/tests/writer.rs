@@ -155,7 +155,7 @@ fn a_statement_that_takes_too_long_is_unavailable_and_the_writer_goes_on() {
 }
 
 #[test]
-fn a_lock_that_another_session_holds_is_unavailable() {
+fn a_transaction_is_unavailable_while_another_session_holds_the_lock() {
     let Some(database) = Database::create() else { return };
     let mut holder = database.writer();
     let mut writer = database.writer();
@@ -187,7 +187,7 @@ fn a_statement_runs_for_each_list_of_values() {
 }
 
 #[test]
-fn a_statement_of_the_cache_survives_a_change_of_the_schema() {
+fn a_cached_statement_survives_a_change_of_the_schema() {
     let Some(database) = Database::create() else { return };
     let mut writer = database.writer();
     let mut count = || {
