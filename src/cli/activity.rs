@@ -30,7 +30,7 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the file cannot be read, or standard output cannot be written to.
+/// Fails if the database cannot be read, or standard output cannot be written to.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.list.db.db.as_path();
     file::prepare_to_read(path)?;

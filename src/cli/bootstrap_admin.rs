@@ -45,8 +45,8 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the file cannot be used or the key cannot be printed. In both cases, no key is created, unless the failure
-/// reports that the outcome is unknown.
+/// Fails if the database cannot be used or the key cannot be printed. In both cases, no key is created, unless the
+/// failure reports that the outcome is unknown.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Create, Older::Refuse)?;
     let name = args.name.as_deref();

@@ -31,7 +31,7 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if there are findings, or the file cannot be read.
+/// Fails if there are findings, or the database cannot be read.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare_to_read(&args.db.db)?;
     let size = std::fs::metadata(&args.db.db).map_or(0, |metadata| metadata.len());

@@ -29,7 +29,7 @@ impl DbArg {
     /// function prints a message and the command continues, because a backup must work on a full disk.
     ///
     /// # Errors
-    /// Fails if the file cannot be used.
+    /// Fails if the database cannot be used.
     pub(super) fn record_reading(&self, world: &dyn World, command: &str, facts: &Value) -> Result<(), Failure> {
         if let Some(why) = store::activity::platform::record_reading(&self.db, world, command, facts)? {
             print_message(&format!(

@@ -36,7 +36,7 @@ pub struct Args {
 /// Writes the document. Succeeds even if the reader of standard output closes the pipe early, as `head` does.
 ///
 /// # Errors
-/// Fails if the file cannot be read, or standard output cannot be written to.
+/// Fails if the database cannot be read, or standard output cannot be written to.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.db.db.as_path();
     file::prepare_to_read(path)?;

@@ -22,7 +22,7 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the file cannot be read, or standard output cannot be written to.
+/// Fails if the database cannot be read, or standard output cannot be written to.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let path = args.list.db.db.as_path();
     file::prepare(path, Missing::Refuse, Older::Refuse)?;

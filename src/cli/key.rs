@@ -86,8 +86,8 @@ struct Revoke {
 }
 
 /// # Errors
-/// Fails if the key or user does not exist, the file cannot be used, or standard output cannot be written to. A command
-/// that fails creates no key, unless the failure reports that the outcome is unknown.
+/// Fails if the key or user does not exist, the database cannot be used, or standard output cannot be written to. A
+/// command that fails creates no key, unless the failure reports that the outcome is unknown.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match &args.action {
         Action::List(args) => list(args, world),

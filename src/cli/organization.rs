@@ -77,8 +77,8 @@ struct BySlug {
 }
 
 /// # Errors
-/// Fails if the organization does not exist, the slug is taken, the time zone is unknown, the file cannot be used, or
-/// standard output cannot be written to.
+/// Fails if the organization does not exist, the slug is taken, the time zone is unknown, the database cannot be used,
+/// or standard output cannot be written to.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match &args.action {
         Action::List(args) => list(args, world),

@@ -35,7 +35,7 @@ pub struct Args {
 
 /// # Errors
 /// Fails if the password is too short, too long or easy to guess, or differs from its repetition. Also fails if the
-/// user does not exist, or if standard input or the file cannot be used.
+/// user does not exist, or if standard input or the database cannot be used.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Refuse, Older::Refuse)?;
     let password = read_password()?;

@@ -38,7 +38,7 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the user does not exist or is disabled, the file cannot be used, or the link cannot be printed. In all
+/// Fails if the user does not exist or is disabled, the database cannot be used, or the link cannot be printed. In all
 /// cases, no link is created, unless the failure reports that the outcome is unknown.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Refuse, Older::Refuse)?;
