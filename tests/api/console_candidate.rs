@@ -50,7 +50,7 @@ fn the_page_shows_every_application_with_steps_forms_and_attachments() {
     let answers =
         ["First line\nSecond line", "+44 20 7946", "href=\"https://ada.example\"", "My CV.pdf", "PDF, 1\u{a0}kB"];
     let steps = ["Application</b>", "Call</b>", "here now", "passed", "In progress", "Engineer</a>"];
-    let forms = ["Advance to Interview", "Reject at Call", "Skills do not fit", "value=\"cstep_1_1_4\"", "Hire…"];
+    let forms = ["Advance to Interview", "Reject at Call", "Skills do not match", "value=\"cstep_1_1_4\"", "Hire…"];
     let seen = format!("name=\"seen\" value=\"{}\"", hiring.candidates[0].steps[1]);
     let links = [format!("/app/{}/documents/doc_first", hiring.slug), "mailto:candidate-1@people-1.example".to_owned()];
     for texts in [&answers[..], &steps, &forms, &[&seen], &[&links[0], &links[1]]] {

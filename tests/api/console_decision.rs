@@ -185,7 +185,7 @@ fn a_hire_shows_its_effects_first_and_carries_them_out() {
     let path = act_path(&hiring, 0, "hire");
     let page = recruiter.get(&path).expect(200);
     let skips = "Skips the open steps: Interview.";
-    assert_has(&page, &["Takes position 1 of 2 of Engineer.", skips, "No HR system is connected", "Hire Candidate 1"]);
+    assert_has(&page, &["Takes position 1 of 2 for Engineer.", skips, "No HR system is connected", "Hire Candidate 1"]);
     assert_has(&page, &["They have no status page."]);
     assert!(!page.text().contains("last position"));
     assert_eq!(status(&app, &hiring, 0), "In Progress");

@@ -50,7 +50,7 @@ fn the_list_shows_the_reason_and_the_person_and_offers_to_reopen() {
             &candidate,
             "Call, by The owner",
             "just now",
-            "Skills do not fit",
+            "Skills do not match",
             "&#60;script&#62;Quixworth",
             "Reopen at Call",
         ],
@@ -99,7 +99,7 @@ fn a_plain_member_reads_the_list_without_forms() {
     let (app, hiring, _) = start();
     reject(&app, &hiring, 0);
     let page = app.browser(&hiring, "member").get(&path(&hiring)).expect(200).text();
-    assert!(page.contains("Skills do not fit") && !page.contains("<form"), "{page}");
+    assert!(page.contains("Skills do not match") && !page.contains("<form"), "{page}");
 }
 
 fn an_erased_candidate_has_no_form() {

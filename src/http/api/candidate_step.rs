@@ -49,8 +49,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object or a member is invalid; otherwise the errors of
-/// [`DecisionTarget::decode`].
+/// `bad_request` if the body is not a JSON object or a member is invalid; the errors of [`DecisionTarget::decode`].
 fn decode_reject(_: &Ctx, request: &Request) -> Result<(DecisionTarget, RejectInput), Error> {
     let mut fields = request.object()?;
     let input = RejectInput {
@@ -81,8 +80,7 @@ fn reject(
 /// `notes` and `outcomeNotes` are synonyms. If the body contains both, `notes` takes precedence.
 ///
 /// # Errors
-/// `bad_request` if the body is not a JSON object or a member is invalid; otherwise the errors of
-/// [`DecisionTarget::decode`].
+/// `bad_request` if the body is not a JSON object or a member is invalid; the errors of [`DecisionTarget::decode`].
 fn decode_hire(_: &Ctx, request: &Request) -> Result<(DecisionTarget, HireInput), Error> {
     let mut fields = request.object()?;
     let notes = fields.lines("notes", NOTES_CHARACTERS_MAX);
@@ -114,7 +112,7 @@ fn hire(
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for invalid notes; otherwise the errors of
+/// `bad_request` if the body is not a JSON object; `validation_error` for invalid notes; the errors of
 /// [`DecisionTarget::decode`].
 fn decode_validate(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ValidateInput), Error> {
     let mut fields = request.object()?;
@@ -139,7 +137,7 @@ fn validate(
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for an invalid reason; otherwise the errors of
+/// `bad_request` if the body is not a JSON object; `validation_error` for an invalid reason; the errors of
 /// [`DecisionTarget::decode`].
 fn decode_move(_: &Ctx, request: &Request) -> Result<(DecisionTarget, MoveInput), Error> {
     let mut fields = request.object()?;
@@ -164,8 +162,8 @@ fn move_to(
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid reason; otherwise the
-/// errors of [`DecisionTarget::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid reason; the errors of
+/// [`DecisionTarget::decode`].
 fn decode_reopen(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ReopenInput), Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", NOTES_CHARACTERS_MAX);
@@ -192,7 +190,7 @@ fn reopen(
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; otherwise the errors of [`DecisionTarget::decode`].
+/// `bad_request` if the body is not a JSON object; the errors of [`DecisionTarget::decode`].
 fn decode_undo(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ()), Error> {
     DecisionTarget::decode(request, request.object()?.valid(), ())
 }

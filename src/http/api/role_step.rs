@@ -64,8 +64,8 @@ struct StepAddInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; otherwise the
-/// errors of [`RoleTarget::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; the errors of
+/// [`RoleTarget::decode`].
 fn decode_add(_: &Ctx, request: &Request) -> Result<StepAddInput, Error> {
     let mut fields = request.object()?;
     let step = StepInput::decode(&mut fields);
@@ -106,8 +106,8 @@ struct StepOrderInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` unless `stepIds` is a list of strings; otherwise
-/// the errors of [`RoleTarget::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error` unless `stepIds` is a list of strings; the errors
+/// of [`RoleTarget::decode`].
 fn decode_order(_: &Ctx, request: &Request) -> Result<StepOrderInput, Error> {
     let mut fields = request.object()?;
     let steps = fields.required_strings("stepIds");
@@ -169,8 +169,8 @@ struct StepChangeInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; otherwise the
-/// errors of [`StepPath::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; the errors of
+/// [`StepPath::decode`].
 fn decode_change(_: &Ctx, request: &Request) -> Result<StepChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);

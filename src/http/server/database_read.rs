@@ -29,8 +29,8 @@ pub(super) async fn read<T: Send + 'static>(
     run.await.map_err(|error| Error::Defect(error.to_string()))?
 }
 
-/// Runs `read`, which takes microseconds with a file: on this thread if the data is in a file, and otherwise on a
-/// blocking thread.
+/// Runs `read`: on this thread if the data is in a file, where the read takes microseconds, or else on a blocking
+/// thread.
 ///
 /// # Errors
 /// Those of [`read`].

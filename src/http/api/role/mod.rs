@@ -140,8 +140,8 @@ struct RoleChangeInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; otherwise the
-/// errors of [`RoleTarget::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error`, which names every invalid field; the errors of
+/// [`RoleTarget::decode`].
 fn decode_change(_: &Ctx, request: &Request) -> Result<RoleChangeInput, Error> {
     let mut fields = request.object()?;
     let name = fields.text_not_blank("name", NAME_CHARACTERS_MAX);
@@ -189,8 +189,8 @@ struct RoleCloseInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; otherwise the
-/// errors of [`RoleTarget::decode`].
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or invalid `reason`; the errors of
+/// [`RoleTarget::decode`].
 fn decode_close(_: &Ctx, request: &Request) -> Result<RoleCloseInput, Error> {
     let mut fields = request.object()?;
     let reason = fields.required_lines("reason", CLOSE_REASON_CHARACTERS_MAX);

@@ -255,7 +255,7 @@ struct MemberVisit {
 }
 
 /// # Errors
-/// `not_found` if the path has no valid id; otherwise the errors of [`ListVisit::decode`].
+/// `not_found` if the path has no valid id; the errors of [`ListVisit::decode`].
 fn decode_member(_: &Ctx, request: &Request) -> Result<MemberVisit, Error> {
     Ok(MemberVisit { list: ListVisit::decode(request)?, user_id: visit::id(request, "userId")? })
 }

@@ -37,7 +37,7 @@ pub(in crate::http) static HIRE: ByLanguage<HireTexts> = ByLanguage {
     en: HireTexts {
         title: "Hire {name}",
         effects: "Effects of the hire",
-        takes: "Takes position {position} of {positions} of {role}.",
+        takes: "Takes position {position} of {positions} for {role}.",
         fills: "This is the last position, so the role becomes filled.",
         fills_public: "This is the last position, so the role becomes filled and leaves the career page.",
         skips: "Skips the open steps: {steps}.",

@@ -34,7 +34,7 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
         invited_to: "This link opens the recruiting console of {organizations}.",
         account: "You sign in as {email}.",
         new_password: "Choose a password",
-        password_hint: "At least {min} characters. Several unrelated words are good.",
+        password_hint: "At least {min} characters. Several unrelated words work well.",
         set_button: "Set the password and sign in",
         demo: "This is a sample company with invented people. Try anything you like.",
         demo_button: "Open the console",

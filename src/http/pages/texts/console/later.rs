@@ -71,7 +71,7 @@ pub(in crate::http) static LATER: ByLanguage<LaterTexts> = ByLanguage {
         },
         cannot_undo: "The decision to put {name} aside can no longer be undone.",
         came_back: "Came back",
-        all: "All who came back",
+        all: "Everybody who came back",
         none: "Nobody has come back",
         none_more: "Candidates whom you put aside appear here on the day that you chose.",
         first_page: "First page",

@@ -67,7 +67,7 @@ pub(in crate::http) static ROLE_FIELD: ByLanguage<RoleFieldTexts> = ByLanguage {
         white: "Office work",
         gray: "Skilled technical work",
         blue: "Manual work",
-        not_given: "Not given",
+        not_given: "Not specified",
         choice_error: "Choose one of the values.",
         salary: "Salary",
         salary_min: "From",

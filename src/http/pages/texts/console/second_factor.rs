@@ -72,7 +72,7 @@ pub(in crate::http) static SECOND_FACTOR: ByLanguage<SecondFactorTexts> = ByLang
         by_hand: "Or type this key into the app:",
         enter: "Enter the code that the app now shows.",
         confirm: "Confirm",
-        wrong_code: "This code is wrong or has already been used. Wait for the next one. If that one is wrong too, check the clock of your phone.",
+        wrong_code: "This code is wrong or has already been used. Wait for the next one. If that one is wrong too, check your phone’s clock.",
         replace_effect: "When you confirm, your current app stops working for this account.",
         recovery: "Recovery codes",
         recovery_lead: "A recovery code replaces your second factor once, for example if you lose your phone.",

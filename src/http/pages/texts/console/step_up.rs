@@ -37,7 +37,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
     en: StepUpTexts {
         sign_in_title: "Your second factor",
         title: "Please confirm that it is you",
-        lead: "This action requires a confirmation from the last 10 minutes. The action continues as soon as you confirm.",
+        lead: "This action requires that you have confirmed your identity within the last 10 minutes. It continues as soon as you confirm.",
         enter: "Open your authenticator app and enter the code that it shows.",
         code: "Code",
         recovery_hint: "If you do not have your app, enter one of your recovery codes.",
