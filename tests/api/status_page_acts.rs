@@ -140,7 +140,7 @@ fn a_hidden_decision_stays_and_the_page_shows_the_withdrawal() {
     let application = &read["data"]["applications"][0];
     assert_eq!(application["status"], "Not Selected");
     assert_eq!(application["signup"]["withdrewAt"], "2026-11-21T09:00:00.000000Z");
-    // The decision stays hidden after its delay as well.
+    // The page still hides the decision after the organization's delay.
     decided.app.pass(100 * 3_600);
     assert_eq!(without_port(&decided), without_port(&other));
     decided.assert_sound();
@@ -433,7 +433,8 @@ fn a_delayed_deletion_does_not_remove_later_applications() {
     fixture.assert_sound();
 }
 
-/// More requested deletions than one page of a scan contains are delayed for ever, and the erasure after them fails.
+/// More requested deletions than one page of a scan contains are delayed without end, and the first erasure after them
+/// fails. The next requested deletion must still be carried out.
 fn a_requested_deletion_does_not_wait_for_delayed_deletions() {
     let fixture = Fixture::new();
     fixture.app.change("UPDATE organizations SET decision_visible_after_hours = NULL");

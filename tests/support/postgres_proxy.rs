@@ -13,26 +13,26 @@ pub(crate) enum Traffic {
     Flows,
     /// It cuts the client's connection and passes a commit on, so that the client gets no answer.
     CutAfterCommit,
-    /// The same, and afterwards it closes new connections at once.
+    /// It does the same as `CutAfterCommit`, and afterwards closes new connections at once.
     CutForGoodAfterCommit,
     /// It passes a commit on, answers the client with an error of this severity and SQLSTATE instead of the server's
     /// answer, and closes the connection.
     FailAfterCommit(&'static str, &'static str),
     /// It cuts the client's connection instead of passing a commit on. The server notices nothing for a while.
     CutBeforeCommit,
-    /// It swallows a commit and everything after it on the same connection, as a network does that has lost a route.
+    /// It swallows a commit and all later requests on the same connection, like a network that has lost a route.
     SwallowFromCommit,
     /// It closes new connections at once.
     Refused,
-    /// It accepts connections and swallows everything, as a server does that hangs.
+    /// It accepts connections and swallows everything, like a server that hangs.
     Hangs,
 }
 
 /// The simple-query message of a commit: its type, its length and its text.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 
-/// The time for which the server keeps the transaction of a client that was cut off. A test that waits for the end of
-/// this time fails.
+/// The time for which the server does not notice that a client was cut off, and keeps its transaction open. A test fails
+/// if the writer waits that long.
 const UNNOTICED: Duration = Duration::from_secs(3);
 
 /// A proxy.

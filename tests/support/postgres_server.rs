@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-/// The time for the start of a server on a busy machine.
+/// The maximum time for the start or the stop of a server, on a busy machine.
 const START_MAX: Duration = Duration::from_secs(60);
 
 /// The directories in which distributions install the programs of PostgreSQL, newest version first.
@@ -24,12 +24,13 @@ const FOLDERS: [&str; 6] = [
 /// The superuser of the servers.
 pub(crate) const USER: &str = "tester";
 
-/// Creates a cluster in a temporary directory and serves it until the standard input ends, which it also does when the
-/// test process is killed. The lines `stop` and `start` on the standard input stop and start the server. The directory
-/// is in the variable PLACE or, without it, in memory if there is room: the service requires a server that syncs its
-/// files, and no test cuts the power. The server has a TCP port of the loopback address and a Unix socket. It asks only
-/// the user `secret` for a password. It supports TLS if the variables CERT and KEY have a certificate and its key. With
-/// the variable STANDBY, it is a standby without a primary.
+/// Creates a cluster in a temporary directory and serves it until the standard input ends. The standard input also ends
+/// when the test process is killed. The lines `stop` and `start` on the standard input stop and start the server. The
+/// variable PLACE names the parent of the temporary directory. Without PLACE, the parent is in memory if there is room,
+/// because syncs there take no time: the service requires a server that syncs its files, although no test cuts the power.
+/// The server listens on a TCP port of the loopback address and on a Unix socket. It asks only the user `secret` for a
+/// password. It supports TLS if the variables CERT and KEY contain a certificate and its key. With the variable STANDBY,
+/// it is a standby without a primary.
 const SCRIPT: &str = r#"set -eu
 bin=$1; port=$2; shift 2
 place=${PLACE:-/tmp}
@@ -254,7 +255,7 @@ impl Drop for TestServer {
     }
 }
 
-/// A session of another client. Dropping it ends the session, which rolls an open transaction back.
+/// A session of another client. Dropping it ends the session, and the server then rolls back an open transaction.
 pub(crate) struct Session {
     process: Child,
     input: Option<ChildStdin>,
@@ -288,8 +289,8 @@ fn without_root() -> Command {
     command
 }
 
-/// Returns a port that no program uses. The system gives ports from 32,768 up to clients, which could take the port
-/// before the server does.
+/// Returns a port that no program uses. It is below 32,768, because the system gives the ports from there on to clients,
+/// which could take such a port before the server does.
 fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id().wrapping_mul(61);

@@ -21,8 +21,8 @@ const TEMPLATE: &str = "template_of_tests";
 /// Functions of SQLite that tests use in statements.
 const FUNCTIONS: &str = include_str!("sqlite_functions.sql");
 
-/// The syntax of SQLite that tests use in statements, each with that of PostgreSQL. These are all differences between
-/// the statements of tests; a statement that needs more is written so that both engines understand it.
+/// The SQLite syntax in the statements of tests, each with its replacement for PostgreSQL. All other syntax in these
+/// statements must be valid on both engines.
 const SYNTAX: [(&str, &str); 7] = [
     (" main.", " public."),
     ("BEGIN IMMEDIATE", "BEGIN"),
@@ -33,7 +33,7 @@ const SYNTAX: [(&str, &str); 7] = [
     ("(x'", "('\\x"),
 ];
 
-/// The statement that takes the lock of the transactions that write, as they do.
+/// The statement with which each writing transaction of the service takes the lock that all of them share.
 const LOCK: &str = "DO $$ BEGIN
                       PERFORM pg_advisory_xact_lock(1718900101, (SELECT oid::int FROM pg_namespace WHERE nspname = 'public'));
                     END $$";
@@ -109,7 +109,7 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
     digits.map(|two| two.and_then(|two| u8::from_str_radix(two, 16).ok())).collect()
 }
 
-/// The lock under which the service writes, held by another process.
+/// The lock that the service takes to write, held by another process.
 pub(crate) enum WriteLock {
     File(rusqlite::Connection),
     Server(Session),
@@ -148,7 +148,7 @@ impl WriteLock {
     }
 }
 
-/// Acts of another process on the database, in which the engines differ.
+/// Acts of another process on the database, with different statements for the two engines.
 impl App {
     /// Makes each change of this kind (`INSERT`, `UPDATE` or `DELETE`) in a table fail, until [`App::allow`].
     pub(crate) fn forbid(&self, change: &str, table: &str) {
@@ -209,7 +209,7 @@ impl App {
         contents.iter().any(contains)
     }
 
-    /// Holds the lock under which the service writes, as another process would.
+    /// Takes the lock that the service takes to write, as another process would.
     pub(crate) fn lock(&self) -> WriteLock {
         WriteLock::take(&self.path)
     }

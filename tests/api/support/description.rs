@@ -57,7 +57,7 @@ static FINDINGS: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 static SEEN: Mutex<BTreeSet<(String, u16)>> = Mutex::new(BTreeSet::new());
 
 /// The compiled schemas. Most schemas of the description have the same text as another one, so each text is compiled
-/// once. The lookup by address avoids writing the text of a schema for each answer.
+/// once. The lookup by address makes it unnecessary to serialize a schema for each answer.
 struct Validators {
     by_address: BTreeMap<(Strictness, usize), Arc<Validator>>,
     by_text: BTreeMap<(Strictness, String), Arc<Validator>>,

@@ -1,6 +1,6 @@
 //! Erasure on a server: the rows are gone from every query when the request is answered, and from the tables when the
 //! service reports the end of the erasure. Their bytes stay in the free space of pages until PostgreSQL uses this space
-//! again or rewrites the table. The write-ahead log is outside of these tests: PostgreSQL recycles it.
+//! again or rewrites the table. These tests do not search the write-ahead log, which PostgreSQL recycles.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -72,16 +72,16 @@ fn fill(database: &Database) -> Vec<u8> {
     content[500..540].to_vec()
 }
 
-/// The part of the pages to search.
+/// The part of each page that is searched.
 #[derive(Clone, Copy)]
 enum Part {
     /// The rows and index entries.
     Allocated,
-    /// Everything, with the free space between the rows.
+    /// Everything, including the free space between the line pointers and the rows.
     Whole,
 }
 
-/// Returns the files that contain a needle, of all tables and indexes of the database, system catalogs included.
+/// Returns those files of the database's tables and indexes, system catalogs included, that contain a needle.
 fn found(database: &Database, needles: &[Vec<u8>], part: Part) -> Vec<String> {
     database.psql("CHECKPOINT");
     let oid = database.psql("SELECT oid FROM pg_database WHERE datname = current_database()");

@@ -52,8 +52,8 @@ fn serve(dir: &WorkDir, url: &str) -> Output {
     dir.run(&["serve", "--db", url, "--listen", "127.0.0.1:0"])
 }
 
-/// Checks that `serve` ends with this status and one sentence with this part, and that `settings --check` reports the
-/// same sentence.
+/// Checks that `serve` ends with this status and one sentence that contains this part, and that `settings --check`
+/// reports the same sentence.
 #[track_caller]
 fn assert_refused(url: &str, code: i32, part: &str) {
     let dir = WorkDir::new();
