@@ -47,8 +47,8 @@ function links(page) {
   });
 }
 
-/// Follows the links of the console from its first page, and calls `visit` with each page and a name for it. Returns the
-/// number of pages.
+/// Follows the links of the console from its first page, and calls `visit` with each page and a name for it. Returns
+/// the number of pages.
 export async function crawl(context, at, fault, visit) {
   const page = await context.newPage();
   const counts = new Map();

@@ -1,6 +1,6 @@
-// Checks the JSON-LD of every posting against the vocabulary of schema.org and against the requirements of search engines
-// for a JobPosting. The arguments are the base URL of the service and the interchange document. Run this script in the
-// directory with the packages.
+// Checks the JSON-LD of every posting against the vocabulary of schema.org and against the requirements of search
+// engines for a JobPosting. The arguments are the base URL of the service and the interchange document. Run this script
+// in the directory with the packages.
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';

@@ -26,11 +26,11 @@ pub(crate) const USER: &str = "tester";
 
 /// Creates a cluster in a temporary directory and serves it until the standard input ends. The standard input also ends
 /// when the test process is killed. The lines `stop` and `start` on the standard input stop and start the server. The
-/// variable PLACE names the parent of the temporary directory. Without PLACE, the parent is in memory if there is room,
-/// because syncs there take no time: the service requires a server that syncs its files, although no test cuts the power.
+/// variable PLACE names the parent of the temporary directory. Without PLACE, the parent is in memory if there is room.
+/// Syncs take no time there, and no test cuts the power, but the service refuses a server that does not sync its files.
 /// The server listens on a TCP port of the loopback address and on a Unix socket. It asks only the user `secret` for a
-/// password. It supports TLS if the variables CERT and KEY contain a certificate and its key. With the variable STANDBY,
-/// it is a standby without a primary.
+/// password. It supports TLS if the variables CERT and KEY contain a certificate and its key. With the variable
+/// STANDBY, it is a standby without a primary.
 const SCRIPT: &str = r#"set -eu
 bin=$1; port=$2; shift 2
 place=${PLACE:-/tmp}
@@ -289,8 +289,8 @@ fn without_root() -> Command {
     command
 }
 
-/// Returns a port that no program uses. It is below 32,768, because the system gives the ports from there on to clients,
-/// which could take such a port before the server does.
+/// Returns a port that no program uses. It is below 32,768, because the system gives higher ports to clients, which
+/// could take the port before the server does.
 fn free_port() -> u16 {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let first = std::process::id().wrapping_mul(61);

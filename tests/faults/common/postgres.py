@@ -1,7 +1,7 @@
 """A PostgreSQL server that belongs to the experiment, and organizations in its databases.
 
 With FAULTS_POSTGRES=1, the experiments `histories` and `tenancy` use them instead of a file. The organizations are
-created with the HTTP API, because `appliance import` works only on a file.
+created over the HTTP API.
 """
 
 import atexit

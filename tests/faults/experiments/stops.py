@@ -97,8 +97,8 @@ class Raw(threading.Thread):
         except OSError as error:
             head, is_last = b"", str(error)
         if not head:
-            # The first request of a connection counts as refused if the service no longer listens: the kernel then drops
-            # the connections that the service has not accepted.
+            # The first request of a connection counts as refused if the service no longer listens: the kernel then
+            # drops the connections that the service has not accepted.
             if is_used or not self.is_refused():
                 self.unanswered = (act.name, is_last)
             return False
