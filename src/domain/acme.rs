@@ -35,7 +35,7 @@ const REST_MIN: Duration = MINUTE;
 /// The maximum wait that an authority may ask for. Let's Encrypt counts certificates for a week.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(7 * 86_400);
 
-/// The number of failed attempts to renew a certificate after which operators are warned. By the delays above, the
+/// The number of failed attempts to renew a certificate after which operators are warned. With the delays above, the
 /// fourth failure comes at least 42 minutes after the first, so a shorter outage of the authority causes no warning.
 const FAILURES_TO_WARN: u32 = 4;
 

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-/// The minimum speed: about a quarter of the speed of a dial-up line.
+/// The minimum speed: about a quarter of the upload speed of a dial-up line.
 pub const BYTES_PER_S_MIN: u32 = 1_024;
 
 /// The remaining credit of a client, and the maximum credit.

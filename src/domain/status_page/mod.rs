@@ -14,7 +14,7 @@ use sha2::{Digest as _, Sha256};
 /// The number of bytes in a token: 256 bits, or 43 characters in base64.
 pub const STATUS_TOKEN_BYTES: usize = 32;
 
-/// Returns the token of the status page for a form. A form always has the same token, so a form that is sent twice
+/// Returns the token of the status page for a form. A form always has the same token, so a form that is submitted twice
 /// (after a double click or a lost answer) leads to one application with one link. The token is derived from the secret
 /// that signs forms, with a separate label, so nobody can compute it from the form.
 pub fn token_of_form(secret: &[u8; 32], form_id: &str) -> String {
