@@ -104,7 +104,7 @@ impl Addition {
 ///
 /// # Errors
 /// A refusal if an affected record has changed since the import was planned, and the plan is therefore no longer valid;
-/// or a SQLite error. In both cases, roll back the transaction.
+/// or an error of the database. In both cases, roll back the transaction.
 pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     let counts = add_without_applications(tx, addition)?;
     let organization = &addition.organization;
@@ -131,8 +131,8 @@ pub fn add(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
 /// the staged candidates and applications.
 ///
 /// # Errors
-/// A refusal if a role has changed since the import was planned; or a SQLite error. In both cases, roll back the
-/// transaction.
+/// A refusal if a role has changed since the import was planned; or an error of the database. In both cases, roll back
+/// the transaction.
 pub fn add_without_applications(tx: &Tx<'_>, addition: &Addition) -> Result<Counts, Error> {
     let Addition { organization, candidates, roles } = addition;
     let mut counts = Counts { applications: addition.applications(), ..Counts::default() };

@@ -53,7 +53,7 @@ pub fn import(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
 /// organizations who are not among the users of the document or of the file.
 ///
 /// # Errors
-/// A SQLite error.
+/// An error of the database.
 pub fn check(tx: &Tx<'_>, document: &Document) -> Result<Findings, Error> {
     let mut check = Check { tx, findings: Findings::default() };
     check.users(document)?;
@@ -182,7 +182,7 @@ fn already_in_file(noun: impl fmt::Display) -> String {
 /// the check.
 ///
 /// # Errors
-/// A refusal with a JSON Pointer if an object already exists; or a SQLite error. In both cases, roll back the
+/// A refusal with a JSON Pointer if an object already exists; or an error of the database. In both cases, roll back the
 /// transaction.
 pub fn insert(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     let counts = insert_without_applications(tx, document)?;

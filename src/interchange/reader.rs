@@ -100,7 +100,8 @@ impl<T> Default for Array<T> {
     }
 }
 
-/// Parses a whole document. Adds findings and returns `None` if a value is invalid.
+/// Parses a whole document, and adds a finding for each error. The returned document is complete only if there are no
+/// findings.
 ///
 /// # Errors
 /// A sentence with the position of the error if the text is not strict JSON ([`json`]).

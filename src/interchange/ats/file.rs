@@ -22,8 +22,8 @@ const MISSING_LISTED_MAX: usize = 5;
 #[derive(Default)]
 pub(super) struct Owners {
     applications: HashMap<String, ApplicationId>,
-    /// For each candidate, the application that gets the candidate's own files: the candidate's first application in
-    /// the export.
+    /// For each candidate, the application that gets the candidate's own files: the first of the candidate's
+    /// applications that was added.
     people: HashMap<String, ApplicationId>,
 }
 

@@ -67,7 +67,8 @@ pub(in crate::interchange) struct Stage {
     pub(in crate::interchange) name: String,
     /// Stages with lower numbers come first.
     pub(in crate::interchange) priority: i64,
-    /// Whether every role gets the step. Otherwise, only roles with an application at the stage get the step.
+    /// Whether the role of every job that has the stage gets the step. Otherwise, only roles with an application at the
+    /// stage get it.
     pub(in crate::interchange) is_active: bool,
     /// The type of the step; `None` if the type is derived from the name.
     pub(in crate::interchange) step_type: Option<StepType>,
