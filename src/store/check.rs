@@ -25,7 +25,7 @@ use crate::domain::timestamp::Timestamp;
 /// the part. Returns the findings, one sentence each. A sound file has no findings.
 ///
 /// # Errors
-/// A SQLite error if the file cannot be read.
+/// An error of the database if it cannot be read.
 pub fn check(path: &Path, progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
     if is_server(path) {
         return read_at(path, Timestamp::from_micros(0), |tx| findings_in_tables(tx, progress));
