@@ -1,5 +1,5 @@
-//! The limit: `pgbench` sends the statements of the service's decisions and usage rows, in pipelines and in as few
-//! transactions as the service.
+//! The limit: `pgbench` sends the statements of the service's decisions and usage rows in pipelines. Each transaction
+//! has one decision, or one usage row, for each connection to the service.
 //!
 //! As in the service, a transaction takes a lock first, because the number of each row follows from the previous row.
 //! The limit omits the service's reads of facts. The rows have the same columns and lengths, but their hashes are not
