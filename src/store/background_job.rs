@@ -5,8 +5,8 @@
 //! because they wait for the disk and the other jobs must not wait with them. Backups have their own thread, because a
 //! copy can take minutes. On a server, `VACUUM` runs on this thread.
 //!
-//! Two more threads that work on the file are not in the table. The writer (`db::writer_thread`) runs writes as they
-//! arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.
+//! Two more threads that work on the database are not in the table. The writer (`db::writer_thread`) runs writes as
+//! they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -28,7 +28,7 @@ impl CachedState {
     }
 }
 
-/// Prepares the job that invalidates cached state after changes in the file. The job skips changes from before its
+/// Prepares the job that invalidates cached state after changes in the database. The job skips changes from before its
 /// start, because the cache is empty at the start.
 pub(super) fn job_step(reader: JobReader, cached: Arc<CachedState>) -> Result<Step, Error> {
     cached.portals.begin(reader.snapshot(Timestamp::from_micros(0), change_number::portals)?);

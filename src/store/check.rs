@@ -1,6 +1,6 @@
-//! The check of a file. It covers SQLite's integrity check, foreign keys, recounts of status caches and hires, the word
-//! index, applications, later marks, attachments, signups, the usage log, the activity chain, decision batches, and
-//! deliveries.
+//! The check of a database. It covers recounts of status caches and hires, the word index, applications, later marks,
+//! attachments, signups, the usage log, the activity chain, decision batches, and deliveries. The check of a file also
+//! covers SQLite's integrity check and foreign keys.
 
 use std::path::Path;
 
@@ -21,8 +21,8 @@ use crate::domain::organization::StatusCounts;
 use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
 
-/// Checks one snapshot of the file. Before each of the main parts of the check, calls `progress` with a description of
-/// the part. Returns the findings, one sentence each. A sound file has no findings.
+/// Checks one snapshot of the database. Before each of the main parts of the check, calls `progress` with a description
+/// of the part. Returns the findings, one sentence each. A sound database has no findings.
 ///
 /// # Errors
 /// An error of the database if it cannot be read.

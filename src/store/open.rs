@@ -1,4 +1,5 @@
-//! The steps that open the store, from the path of a file to a running service. The order of the steps matters.
+//! The steps that open the store, from the path or URL of a database to a running service. The order of the steps
+//! matters.
 
 use std::path::Path;
 use std::sync::Arc;

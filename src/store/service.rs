@@ -31,7 +31,7 @@ pub struct Store {
 }
 
 impl Store {
-    /// Runs `f` on one snapshot of the file, on the calling thread.
+    /// Runs `f` on one snapshot of the database, on the calling thread.
     ///
     /// # Errors
     /// The error of `f`; [`Error::Unavailable`] if no connection is free.
@@ -42,8 +42,8 @@ impl Store {
 
     /// Queues a job for the writer. The job runs inside the transaction of its batch. `done` receives the result after
     /// the commit, and for [`Grade::Durable`] and [`Grade::Vital`] after the fsync. The job may run more than once, so
-    /// it must not act outside the file, except on the erasure list, which a rollback restores. If the job fails, only
-    /// the writes of this job are undone.
+    /// it must not act outside the database, except on the erasure list, which a rollback restores. If the job fails,
+    /// only the writes of this job are undone.
     pub fn write<T: Send + 'static>(
         &self,
         grade: Grade,

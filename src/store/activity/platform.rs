@@ -1,6 +1,6 @@
 //! Platform activity: acts that concern the service itself, such as changes to keys and users, sign-ins, and commands
-//! on the file. They belong to no organization. Their rows are in the same chain as all other rows, and identify users
-//! and keys only by their ids.
+//! on the database. They belong to no organization. Their rows are in the same chain as all other rows, and identify
+//! users and keys only by their ids.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ pub fn record_command(tx: &Tx<'_>, world: &dyn World, command: &str, facts: &Val
     record(tx, &stamp(world), None, Action::CommandRan, &None::<()>, &CommandDetail { command, facts })
 }
 
-/// Appends a row for a command that only reads the file, before the command reads it. Returns the reason if the row
+/// Appends a row for a command that only reads the database, before the command reads it. Returns the reason if the row
 /// cannot be written, for example because the file is on a read-only mount, its disk is full, or another process has
 /// locked it. A backup must be possible in these cases too.
 pub fn record_reading(path: &Path, world: &dyn World, command: &str, facts: &Value) -> Result<Option<String>, Error> {

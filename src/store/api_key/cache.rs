@@ -1,8 +1,8 @@
 //! The key cache: API keys in memory, so that a request needs no query for its key.
 //!
-//! The cache can be behind the file. Triggers increment a change number when the facts that the cache contains about a
-//! key or a user change. Each cached key records the change number at which it was read. The transaction of a request
-//! compares the two numbers.
+//! The cache can be behind the database. Triggers increment a change number when the facts that the cache contains
+//! about a key or a user change. Each cached key records the change number at which it was read. The transaction of a
+//! request compares the two numbers.
 
 use std::any::Any;
 use std::collections::HashMap;

@@ -65,7 +65,7 @@ impl Erasures {
         ErasureList::beside(path).read()
     }
 
-    /// Returns whether erased data may still be in the file or its log, where no query finds the data.
+    /// Returns whether the database or its log may still contain erased data, which no query finds.
     pub fn are_unfinished(&self) -> bool {
         let done = self.truncated.load(Ordering::SeqCst).min(self.swept.load(Ordering::SeqCst));
         let is_owed = self.is_owed.load(Ordering::SeqCst);
