@@ -5,7 +5,7 @@
 -- server of the service uses up to 20 connections.
 CREATE ROLE appliance
   LOGIN NOSUPERUSER NOCREATEDB NOCREATEROLE NOINHERIT NOREPLICATION NOBYPASSRLS
-  CONNECTION LIMIT 80;
+  CONNECTION LIMIT 90;
 
 -- The superuser owns the database, so the role cannot drop or rename it. The service compares text by bytes.
 CREATE DATABASE appliance TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C';

@@ -141,6 +141,11 @@ impl Connection {
     /// Begins a transaction with one or more statements in one round trip. Returns the number of rows that the last
     /// statement has affected.
     pub(super) fn begin(&self, sql: &str) -> Result<u64, Error> {
+        self.begin_within(sql, CONTROL_TIMEOUT)
+    }
+
+    /// Begins a transaction as [`Connection::begin`] does, with a longer or shorter time for the answer.
+    pub(super) fn begin_within(&self, sql: &str, timeout: Duration) -> Result<u64, Error> {
         // A panic may have left a transaction open.
         self.roll_back()?;
         self.in_transaction.set(true);
@@ -148,7 +153,7 @@ impl Connection {
             SimpleQueryMessage::CommandComplete(rows) => Some(rows),
             _ => None,
         };
-        let answers = self.checked(self.session.simple(sql, CONTROL_TIMEOUT))?;
+        let answers = self.checked(self.session.simple(sql, timeout))?;
         Ok(answers.into_iter().filter_map(affected).next_back().unwrap_or_default())
     }
 

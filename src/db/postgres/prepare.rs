@@ -22,6 +22,9 @@ const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
 const WAIT_FOR_OTHERS: &str = "SET LOCAL lock_timeout = '60s'";
 const WAIT_FOR_TABLES: &str = "SET LOCAL lock_timeout = '5s'";
 
+/// The time for the answer to the statements above. It is longer than the server lets them wait.
+const BEGIN_TIMEOUT: Duration = Duration::from_secs(65);
+
 /// The table that shows whose schema this is, as `application_id` and `user_version` do in a SQLite file.
 const ENGINE_SCHEMA: &str = "CREATE TABLE engine_schema (
   id BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
@@ -80,7 +83,7 @@ impl<'a> Preparation<'a> {
     fn run(&self, purpose: Purpose) -> Result<(), OpenError> {
         let lock = Lock::Schema.wait();
         let begin = format!("BEGIN; {WAIT_FOR_OTHERS}; {lock}; {WAIT_FOR_TABLES}");
-        self.postgres().begin(&begin).map_err(|error| self.failed(&error))?;
+        self.postgres().begin_within(&begin, BEGIN_TIMEOUT).map_err(|error| self.failed(&error))?;
         let done = self.decide(purpose);
         // If nothing was committed, the transaction ends here.
         let _ = self.postgres().roll_back();
