@@ -38,7 +38,7 @@ fn live(_: &Ctx) -> Reply {
 ///
 /// # Errors
 /// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, or if a background
-/// job has been failing for a while. The answer names the failing jobs.
+/// job has been failing for a while. In the last case the answer names the failing jobs.
 fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     ctx.store.require_same_files()?;
     let failing: Vec<&str> = ctx.store.health().failing().into_iter().map(BackgroundJob::name).collect();

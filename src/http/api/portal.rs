@@ -1,4 +1,4 @@
-//! `/api/public/portal/{orgSlug}`: an organization's portal, its public roles, and signup links to them.
+//! `/api/public/portal/{orgSlug}`: an organization's portal, its public, open roles, and signup links to them.
 
 use hyper::Method;
 use serde::Serialize;

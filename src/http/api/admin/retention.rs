@@ -77,7 +77,7 @@ fn decode_confirmation(_: &Ctx, request: &Request) -> Result<ConfirmationInput, 
 ///
 /// # Errors
 /// `not_found` if the organization does not exist; `conflict` if a different number of candidates is due, or the
-/// machine's clock shows a different time.
+/// admin's time and the machine's time differ by more than [`TOLERANCE`].
 fn confirm_retention(ctx: &Ctx, tx: &Tx<'_>, admin: &Admin, input: &ConfirmationInput) -> Result<Reply, Error> {
     let id = &input.organization_id;
     existing::require_organization(tx, id)?;

@@ -16,7 +16,7 @@ use crate::store::{self, Error, Tx};
 pub(in crate::http::api) const NO_ROLE: Refusal =
     Refusal::NotFound("there is no role with this roleId in the organization");
 
-/// Returns a candidate, and the caller's roles in the candidate's organization.
+/// Returns a candidate, and the caller's organization role and platform role.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them.

@@ -179,7 +179,7 @@ fn kind(schema: &Value) -> String {
     if types.is_empty() { "anything".to_owned() } else { types.join(" or ") }
 }
 
-/// Lists the limits of a schema's values, in parentheses.
+/// Lists the limits of a schema's values and its default, in parentheses.
 fn limits(schema: &Value) -> String {
     const LIMITS: [(&str, &str); 8] = [
         ("const", "always"),

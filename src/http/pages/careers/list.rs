@@ -32,7 +32,7 @@ pub(super) const PARAMETERS: &[CacheParameter] = &[
 pub(super) struct ListPageInput {
     visit: PortalVisit,
     filter: Filter,
-    /// The requested page number, at least 1. [`ListPage`] replaces a number beyond the last page with the last page.
+    /// The requested page number, at least 1. If the list has fewer pages, [`ListPage`] shows the last one.
     page: usize,
 }
 

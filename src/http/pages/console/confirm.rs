@@ -177,8 +177,8 @@ pub(super) enum Then {
 }
 
 impl Then {
-    /// Reads the continuation from the URL of a confirmation that was sent without a session. Returns `None` for any
-    /// other URL.
+    /// Reads the continuation from the URL of a confirmation that was submitted without a session. Returns `None` for
+    /// any other URL.
     pub(super) fn of_target(target: &str) -> Option<Self> {
         let query = target.strip_prefix(PATH)?.strip_prefix('?')?;
         let named = form_urlencoded::parse(query.as_bytes()).find(|(name, _)| name == "to" || name == "next");

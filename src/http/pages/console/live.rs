@@ -110,7 +110,7 @@ impl Reporter<'_> {
             |change: &OrganizationChange| change.by.as_ref().is_some_and(|by| by.id == self.who.user_id.as_str());
         let mut others: Vec<&OrganizationChange> = Vec::new();
         for change in changes.into_iter().filter(|change| !is_own(change) && !is_reading(&change.action)) {
-            // Only the newest act on each candidate and the newest act on the role count. An erasure, for example, also
+            // Count only the newest act on each candidate and the newest act on the role. An erasure, for example, also
             // withdraws applications.
             others.retain(|earlier| earlier.candidate_id != change.candidate_id);
             others.push(change);

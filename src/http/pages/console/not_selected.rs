@@ -48,7 +48,7 @@ struct NotSelectedRow {
 
 /// The rejection that ended an application.
 struct RejectionView {
-    /// The step, and the person who decided.
+    /// The step and, if known, the user who decided.
     place: String,
     when: Option<When>,
     reason: Option<String>,
@@ -150,8 +150,8 @@ fn row(
     })
 }
 
-/// Returns the name of the user who rejected the candidate. Returns `None` if the latest decision in the activity is
-/// not a rejection by a user.
+/// Returns the name of the user who rejected the candidate, also if the rejection reversed a hire. Returns `None` if
+/// the latest decision in the activity is not a rejection by a user.
 fn decider(tx: &Tx<'_>, organization: &VisibleOrganization, found: &NotSelected) -> Result<Option<String>, Error> {
     let (candidate, application) = (&found.candidate_id, &found.application_id);
     let latest = store::activity::latest_decision(tx, &organization.id, candidate, application)?;

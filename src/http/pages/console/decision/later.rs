@@ -83,8 +83,7 @@ pub(super) fn take_up(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, target: &Target) 
     save(ctx, tx, who, target, &scene, None)
 }
 
-/// `POST …/later/undo`: restores the mark that the caller's last change replaced, if the change is less than 10 minutes
-/// old.
+/// `POST …/later/undo`: undoes the caller's last change to the later mark, if the change is less than 10 minutes old.
 ///
 /// # Errors
 /// The errors of [`take_up`]; `forbidden` if another user made the change; as a page, `conflict` if the application has

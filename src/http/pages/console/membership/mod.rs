@@ -58,7 +58,8 @@ struct ListVisit {
 
 impl ListVisit {
     /// # Errors
-    /// `validation_error` if a parameter is repeated or `cursor` is not a cursor of the list.
+    /// `validation_error` if a parameter is repeated, `limit` is not an integer, or `cursor` is not a cursor of the
+    /// list.
     fn decode(request: &Request) -> Result<Self, Refusal> {
         Ok(Self { visit: Visit::decode(request)?, query: MemberQuery::decode(request)? })
     }
@@ -104,7 +105,8 @@ struct InvitationInput {
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; the errors of
+/// [`ListVisit::decode`].
 fn decode_invitation(_: &Ctx, request: &Request) -> Result<InvitationInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let text = |name| Ok::<_, Refusal>(form.text(name)?.unwrap_or_default().trim().to_owned());
@@ -136,9 +138,9 @@ fn checked(typed: &TypedInvitation) -> Result<Invitation, Refusal> {
 ///
 /// # Errors
 /// Each refusal is rendered as a page: `not_found` if the organization does not exist or the caller may not see it;
-/// `forbidden` unless the caller may give this role; `validation_error` with the form; `conflict` if the person is
-/// already a member, unless they have no account yet, the form names their role and the caller may make a link for
-/// them.
+/// `forbidden` unless the caller may give this role; the errors of [`require_recent_for`]; `validation_error` with the
+/// form; `conflict` if the person is already a member, unless they have no account yet, the form names their role and
+/// the caller may make a link for them.
 fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> Result<Reply, Error> {
     let organization = input.list.visit.organization(tx, who)?;
     require_administrator(organization.caller)?;
@@ -313,8 +315,8 @@ fn decode_role(ctx: &Ctx, request: &Request) -> Result<RoleInput, Error> {
 ///
 /// # Errors
 /// Each refusal is rendered as a page: the errors of [`MemberVisit::find`]; `forbidden` if the member or the role is
-/// above the caller; `conflict` if no owner would remain, or if somebody else has changed the member since the form was
-/// made.
+/// above the caller; the errors of [`require_recent_for`]; `conflict` if no owner would remain, or if somebody else has
+/// changed the member since the form was made.
 fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Result<Reply, Error> {
     let (organization, member) = input.member.find(tx, who)?;
     let refuse = |refusal: &Refusal, message| input.member.refuse(tx, who, &organization, refusal, message);
@@ -340,8 +342,8 @@ fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Re
 ///
 /// # Errors
 /// Each refusal is rendered as a page: the errors of [`MemberVisit::find`]; `forbidden` if the member is above the
-/// caller, or is a member of another organization and the caller is not a platform admin; `conflict` for the caller's
-/// own account and for a disabled user.
+/// caller, or is a member of another organization and the caller is not a platform admin; the errors of
+/// [`require_recent`]; `conflict` for the caller's own account and for a disabled user.
 fn issue_link(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Result<Reply, Error> {
     let (organization, member) = input.find(tx, who)?;
     if let Err(refusal) = require_resettable(organization.caller, member.facts) {
@@ -359,7 +361,7 @@ fn issue_link(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> R
 ///
 /// # Errors
 /// Each refusal is rendered as a page: the errors of [`MemberVisit::find`]; `forbidden` if the member is above the
-/// caller; `conflict` for the last owner.
+/// caller; the errors of [`require_recent_for`]; `conflict` for the last owner.
 fn remove(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Result<Reply, Error> {
     let (organization, member) = input.find(tx, who)?;
     if let Err(refusal) = require_removable(organization.caller, member.facts) {

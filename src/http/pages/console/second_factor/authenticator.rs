@@ -147,8 +147,8 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<SetUpInput, Error> {
 fn set_up(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, SetUpInput { new, code }: &SetUpInput) -> Result<Reply, Error> {
     confirm::require_recent(tx, who)?;
     let stored = store::totp::find(tx, &who.user_id)?;
-    // The form may be repeated, for example after a reload of the page with the recovery codes. Then the secret is
-    // already stored, and a code that was already accepted is refused.
+    // The browser may submit the form again, for example if the user reloads the page with the recovery codes. Then the
+    // secret is already stored, and a code that was already accepted is refused.
     let last_step = stored.as_ref().filter(|stored| stored.secret == new.secret).map(|stored| stored.last_step);
     let Some(step) = code.and_then(|code| new.secret.accept(code, last_step, tx.now)) else {
         let page = new.page(tx, who, true)?;
