@@ -24,7 +24,8 @@ pub(super) fn exposition(ctx: &Ctx, stored: &StoredFacts) -> String {
         ("appliance_wal_bytes", "Size of the write-ahead log.", ctx.store.wal_bytes() as f64),
         (
             "appliance_erasure_unfinished",
-            "1 while erased data might remain in unused parts of the file or its log, or in dead rows of a server.",
+            "1 while erased data might remain in unused parts of the file or its log, or in dead rows of a database \
+             server.",
             f64::from(unfinished),
         ),
         (

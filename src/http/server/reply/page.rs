@@ -44,7 +44,7 @@ pub(in crate::http) struct StaffRequest {
     pub(in crate::http) wants_parts: bool,
     /// The cookies of the browser, one of which may contain the theme.
     pub(in crate::http) cookies: Vec<(String, String)>,
-    /// The fields of the form that the person sent, if they may be carried through a sign-in.
+    /// The fields of the form that the person submitted, if they may be carried through a sign-in.
     pub(in crate::http) fields: Vec<(String, String)>,
 }
 
