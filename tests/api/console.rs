@@ -214,7 +214,7 @@ fn each_form_admits_exactly_the_roles_that_may_submit_it() {
                 _ => route.path.ends_with("/preview"),
             };
             let path = staff_path(route, &hiring.slug, &hiring);
-            // A decision names a step, and a change of a membership names the new role.
+            // A decision names a step, and a change to a membership names the new role.
             let fields = [("step", &*hiring.candidates[0].steps[1]), ("orgRole", "moderator")];
             let fields = if path.contains("/applications/") {
                 &fields[..1]

@@ -278,7 +278,7 @@ fn other_sessions_end_when_their_user_changes_the_password() {
     let hiring = app.hiring();
     let (here, elsewhere) = (app.browser(&hiring, "owner"), app.sign_in(&hiring.email("owner"), PASSWORD));
     here.submit("/app/me/password", &[("current", PASSWORD), ("new", OTHER)]).expect(303);
-    // A change of the password in the browser keeps this browser's session and ends all others.
+    // If a person changes the password in a browser, that browser's session continues and all others end.
     elsewhere.get("/app").expect(303);
     here.get("/app").expect(200);
 }

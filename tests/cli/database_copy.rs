@@ -150,7 +150,7 @@ fn an_incomplete_copy_is_refused_by_all_commands_except_the_copy_that_created_it
         dir.run(&["serve", "--listen", "127.0.0.1:0", "--db", to]).failed(78, "is an incomplete copy");
         dir.run(&["key", "list", "--db", to]).failed(1, "is an incomplete copy");
     }
-    // A change of the source since then.
+    // The source has changed since the copy began.
     dir.run(&["bootstrap-admin", "--db", "a.db", "--email", "later@example.org"]).succeeded();
     copy(&dir, "a.db", &second).failed(78, "is an incomplete copy of another source, or its source has changed");
     // Another source.

@@ -247,7 +247,7 @@ fn a_run_that_cannot_write_its_files_leaves_nothing_behind() {
 fn the_database_belongs_to_the_owner_of_its_directory() {
     let dir = WorkDir::new();
     std::fs::create_dir(dir.path("data")).unwrap();
-    // Only root can give the directory to another user. Otherwise, it belongs to the user of this test.
+    // If this test runs as root, the directory belongs to another user. If not, it belongs to the user of the test.
     let _ = chown(dir.path("data"), Some(1_234), Some(1_234));
     let owner = std::fs::metadata(dir.path("data")).unwrap();
     dir.run(&[&["init", "--settings", "a.toml", "--db", "data/a.db"], &FLAGS[..]].concat()).succeeded();
