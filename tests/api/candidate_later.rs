@@ -54,7 +54,7 @@ impl Fixture {
         self.staff.put(&self.path(0), body).expect(200).json()["data"].take()
     }
 
-    /// Returns the due days in the file, one for each application.
+    /// Returns the due days in the database, one for each application.
     fn marks(&self) -> Vec<String> {
         self.app.sql("SELECT coalesce(later_due_on, '') FROM candidate_roles ORDER BY id")
     }

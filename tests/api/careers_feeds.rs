@@ -160,7 +160,7 @@ fn hostile_text_stays_text_in_every_feed() {
             }),
         );
     });
-    // Older files can contain names with control characters.
+    // Older databases can contain names with control characters.
     app.change("UPDATE organizations SET name = name || char(1, 11); UPDATE roles SET name = name || char(1, 11)");
     for (name, _) in FEEDS {
         let feed = feed(&app, &hiring, name);

@@ -208,7 +208,7 @@ fn a_theme_without_a_valid_colour_has_an_empty_style() {
     let app = App::start();
     let hiring = app.hiring_with(|document| change_theme(document, json!({ "showSalary": true })));
     assert_eq!(theme(&app, &hiring), "");
-    // Invalid values in the file are never copied into the stylesheet.
+    // Invalid values in the database are never copied into the stylesheet.
     for colour in ["\"red;} body{display:none\"", "7", "null", "\"#12345\"", "[\"#fff\"]"] {
         app.change(&format!("UPDATE organizations SET portal_theme = '{{\"primaryColor\":{colour}}}'"));
         let path = format!("{}/theme.css", careers(&hiring));

@@ -53,7 +53,7 @@ fn decide(client: &Client, hiring: &Hiring, candidates: &[usize], fields: &[(&st
     if is_part { client.submit_for_parts(&path, &fields) } else { client.submit(&path, &fields) }
 }
 
-/// Returns the due day of each application in the file. The text is empty if the application has no later mark.
+/// Returns the due day of each application in the database. The text is empty if the application has no later mark.
 fn marks(app: &App) -> Vec<String> {
     app.sql("SELECT coalesce(later_due_on, '') FROM candidate_roles ORDER BY id")
 }

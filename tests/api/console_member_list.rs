@@ -22,7 +22,7 @@ fn path(hiring: &Hiring, query: &str) -> String {
     app_path(hiring, &format!("members{query}"))
 }
 
-/// Adds members to the organization directly in the file.
+/// Adds members to the organization directly in the database.
 fn add(app: &App, hiring: &Hiring, people: &[(String, String)]) {
     for (number, (name, email)) in people.iter().enumerate() {
         let id = format!("extra_{number}");

@@ -55,7 +55,7 @@ fn platform_actions(app: &App, action: &str) -> Vec<String> {
     app.sql(&format!("SELECT detail FROM main.activities WHERE organization_id IS NULL AND action = '{action}'"))
 }
 
-/// Returns the id of the only passkey in the file.
+/// Returns the id of the only passkey in the database.
 fn only_passkey(app: &App) -> String {
     let mut ids = app.sql("SELECT id FROM passkeys");
     assert_eq!(ids.len(), 1);

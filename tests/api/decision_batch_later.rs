@@ -30,7 +30,7 @@ fn undo(staff: &Client, hiring: &Hiring, batch: &Value) -> Value {
     staff.post_empty(&path).expect(200).json()
 }
 
-/// Returns the due day of each application in the file. The text is empty if the application has no later mark.
+/// Returns the due day of each application in the database. The text is empty if the application has no later mark.
 fn marks(app: &App) -> Vec<String> {
     app.sql("SELECT coalesce(later_due_on, '') FROM candidate_roles ORDER BY id")
 }

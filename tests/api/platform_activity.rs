@@ -99,8 +99,8 @@ fn the_reason_for_refusing_a_key_is_recorded() {
     app.admin().patch(&format!("{USERS}/{}", hiring.staff("owner")), &json!({ "enabled": false })).expect(200);
     disabled.get("/api/v1/me").refused(401, "unauthorized");
     let short = app.make_key_with(&json!({ "name": "n", "userId": "user_admin", "expiresInDays": 1 })).1;
-    // The service caches the key here. A day later it refuses the key from memory, and the file still records that the
-    // key had expired.
+    // The service caches the key here. A day later, it refuses the key from memory and still records the refusal of an
+    // expired key.
     app.key(&short).get("/api/v1/me").expect(200);
     app.pass(86_400);
     app.key(&short).get("/api/v1/me").refused(401, "unauthorized");

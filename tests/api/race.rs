@@ -1,5 +1,5 @@
 //! Races of decisions, of requests with one API key (also during its revocation), and of requests for signup links:
-//! one sequential order explains all the answers, and the file agrees with it.
+//! one sequential order explains all the answers, and the database agrees with it.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};

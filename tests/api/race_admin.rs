@@ -1,4 +1,4 @@
-//! Races between admin requests: one sequential order explains all the answers, and the file agrees with it.
+//! Races between admin requests: one sequential order explains all the answers, and the database agrees with it.
 
 use serde_json::{Value, json};
 

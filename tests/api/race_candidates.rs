@@ -1,5 +1,5 @@
-//! Races between requests about candidates: one sequential order explains all the answers, the file agrees with it, and
-//! later reads see the result.
+//! Races between requests about candidates: one sequential order explains all the answers, the database agrees with it,
+//! and later reads see the result.
 
 use serde_json::{Value, json};
 

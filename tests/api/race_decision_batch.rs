@@ -1,5 +1,5 @@
 //! Races of decision batches among themselves and with single decisions: one sequential order explains all the answers,
-//! and the file agrees with it.
+//! and the database agrees with it.
 
 use std::cell::RefCell;
 

@@ -1,5 +1,5 @@
 //! Races of validations, moves and reopenings among themselves and with other decisions: one sequential order explains
-//! all the answers, and the file agrees with it.
+//! all the answers, and the database agrees with it.
 
 use std::cell::RefCell;
 

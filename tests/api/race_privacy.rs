@@ -1,5 +1,5 @@
-//! Races of erasures, holds, exports and decisions: one sequential order explains all the answers, the file agrees with
-//! it, and no personal data of erased candidates is left.
+//! Races of erasures, holds, exports and decisions: one sequential order explains all the answers, the database agrees
+//! with it, and no personal data of erased candidates is left.
 
 use std::cell::RefCell;
 

@@ -1,5 +1,5 @@
-//! Races between changes to roles and their steps: one sequential order explains all the answers, and the file agrees
-//! with it.
+//! Races between changes to roles and their steps: one sequential order explains all the answers, and the database
+//! agrees with it.
 
 use std::cell::Cell;
 

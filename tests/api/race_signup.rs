@@ -1,4 +1,4 @@
-//! Races between candidates who apply: each gets a confirmation or a clear refusal, and the file agrees with all
+//! Races between candidates who apply: each gets a confirmation or a clear refusal, and the database agrees with all
 //! answers.
 
 use std::collections::BTreeSet;
@@ -75,7 +75,7 @@ fn a_hundred_signups_while_their_role_closes_are_confirmed_or_refused() {
     panic!("{before} signups came before the closing of the role, and {after} after it");
 }
 
-/// Asserts that each candidate was confirmed and is in the file, or was refused and is not.
+/// Asserts that each candidate was confirmed and is in the database, or was refused and is not.
 fn assert_agreement(app: &App, hiring: &Hiring, answers: &[Answer]) {
     let confirmed: BTreeSet<String> = answers.iter().filter(|answer| answer.status == 303).map(status_path).collect();
     let refused = answers.iter().filter(|answer| answer.status == 410);

@@ -1,5 +1,5 @@
 //! Races between acts on a status page, decisions by staff, and requests for a new status link: one sequential order
-//! explains all the answers, and the file agrees with it.
+//! explains all the answers, and the database agrees with it.
 
 use serde_json::{Value, json};
 

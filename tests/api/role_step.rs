@@ -272,7 +272,7 @@ fn a_changed_pipeline_survives_export_and_import() {
     let role = read(&client, &hiring.role());
     let exported = export(&app);
     let again = App::start();
-    // The admin already exists in the new file.
+    // The admin already exists in the new database.
     let users = exported["users"].as_array().unwrap().iter().filter(|user| user["id"] != "user_admin");
     let users: Vec<&Value> = users.collect();
     again.import(&json!({ "users": users, "organizations": exported["organizations"] }));

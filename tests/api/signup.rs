@@ -226,7 +226,7 @@ fn a_link_to_a_role_without_steps_opens_no_form() {
         let more = json!({ "id": "role_bare", "name": "Bare", "status": "open", "public": true });
         document["organizations"][0]["roles"].as_array_mut().unwrap().push(more);
     });
-    // An import adds a step to an open role without steps, so the test removes this step from the file.
+    // An import adds a step to an open role without steps, so the test removes this step from the database.
     app.change("DELETE FROM role_steps WHERE role_id = 'role_bare'");
     let text = page(app.anonymous().get(&signup_path_of(&app, &hiring, "role_bare")), 410);
     assert!(text.contains("<h1>Bare no longer accepts applications</h1>"), "{text}");

@@ -27,7 +27,7 @@ pub(crate) const USER: &str = "tester";
 /// Creates a cluster in a temporary directory and serves it until the standard input ends. The standard input also ends
 /// when the test process is killed. The lines `stop` and `start` on the standard input stop and start the server. The
 /// variable PLACE names the parent of the temporary directory. Without PLACE, the parent is in memory if there is room.
-/// Syncs take no time there, and no test cuts the power, but the service refuses a server that does not sync its files.
+/// Syncs take almost no time there. They stay on, because the service refuses a server that does not sync its files.
 /// The server listens on a TCP port of the loopback address and on a Unix socket. It asks only the user `secret` for a
 /// password. It supports TLS if the variables CERT and KEY contain a certificate and its key. With the variable
 /// STANDBY, it is a standby without a primary.

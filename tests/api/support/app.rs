@@ -113,7 +113,7 @@ struct Running {
 }
 
 impl App {
-    /// Starts a service with an admin and nothing else in its file.
+    /// Starts a service with an admin and nothing else in its database.
     pub(crate) fn start() -> Self {
         Self::with(Options::default())
     }
@@ -237,12 +237,12 @@ impl App {
         self.world.set(Timestamp::parse(text, Rounding::Down).unwrap());
     }
 
-    /// Returns the findings of `check`. An empty list means that the file is sound.
+    /// Returns the findings of `check`. An empty list means that the database is sound.
     pub(crate) fn check(&self) -> Vec<String> {
         store::check::check(&self.path, |_| {}).unwrap()
     }
 
-    /// Returns the rows of a query on the file, as text. In the query, `activities` has only the rows of
+    /// Returns the rows of a query on the database, as text. In the query, `activities` has only the rows of
     /// organizations, numbered from 1, because creating a test's key writes platform activity. `main.activities` has
     /// all rows.
     pub(crate) fn sql(&self, sql: &str) -> Vec<String> {
@@ -268,7 +268,7 @@ impl App {
         rows.unwrap().map(Result::unwrap).collect()
     }
 
-    /// Changes the file with SQL, as another process would.
+    /// Changes the database with SQL, as another process would.
     pub(crate) fn change(&self, sql: &str) {
         if is_server(&self.path) {
             database::change(&self.path, sql);
@@ -285,7 +285,7 @@ impl App {
         stop(running)
     }
 
-    /// Starts the service again on the same file and address.
+    /// Starts the service again on the same database and address.
     pub(crate) fn start_again(&self) {
         let (_, running) = run(&self.path, &self.world, &self.options, self.address);
         *self.running.borrow_mut() = Some(running);

@@ -3,7 +3,7 @@
 
 use super::{App, Hiring};
 
-/// One second in microseconds, the unit of times in the file.
+/// One second in microseconds, the unit of times in the database.
 const SECOND: u64 = 1_000_000;
 
 /// The earliest arrival at a current step: 2026-11-01.

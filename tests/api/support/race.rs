@@ -114,7 +114,7 @@ pub(crate) fn count(answers: &[Answer], status: u16) -> usize {
     answers.iter().filter(|answer| answer.status == status).count()
 }
 
-/// Asserts that `appliance check` finds nothing in the file after the race.
+/// Asserts that `appliance check` finds nothing in the database after the race.
 pub(crate) fn assert_sound(app: &super::App) {
     assert_eq!(app.check(), Vec::<String>::new());
 }

@@ -1,4 +1,4 @@
-//! Signups inserted into the file directly, and the links of their status pages.
+//! Signups inserted into the database directly, and the links of their status pages.
 
 use appliance::domain::status_page::token_digest;
 use serde_json::{Value, json};
