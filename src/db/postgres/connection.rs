@@ -220,11 +220,6 @@ impl Connection {
         Ok(())
     }
 
-    /// Waits for a notification. Returns its channel.
-    pub(super) fn notification(&self, time: Duration) -> Result<Option<String>, Error> {
-        self.session.notification(time).map_err(|failure| failure.error())
-    }
-
     fn simple(&self, sql: &str) -> Result<Vec<SimpleQueryMessage>, Error> {
         self.checked(self.session.simple(sql, self.answer_timeout))
     }

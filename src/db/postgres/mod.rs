@@ -14,11 +14,6 @@ pub(super) mod driver;
 pub(crate) mod engine;
 mod error;
 mod lease;
-#[cfg_attr(
-    not(test),
-    expect(dead_code, reason = "the change numbers are compared before each use of a cached response")
-)]
-mod listener;
 mod lock;
 mod open_error;
 mod prepare;

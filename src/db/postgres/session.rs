@@ -4,7 +4,7 @@
 //! A runtime for each connection has no thread of its own, and costs two file descriptors. A shared runtime on a thread
 //! of its own would cost two context switches for each statement.
 
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,7 +13,6 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio_postgres::error::Severity;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, SimpleQueryMessage, Socket, Statement};
@@ -43,7 +42,6 @@ pub(super) struct Session {
     runtime: OwnRuntime,
     client: Client,
     messages: Arc<Messages>,
-    notifications: RefCell<UnboundedReceiver<String>>,
     is_broken: Cell<bool>,
 }
 
@@ -52,22 +50,20 @@ impl Session {
     pub(super) fn open(host: &TargetHost) -> Result<Self, Failure> {
         let runtime = OwnRuntime::new().map_err(Failure::Runtime)?;
         let messages = Arc::new(Messages::default());
-        let (sender, receiver) = unbounded_channel();
         let client = match &host.tls {
             None => {
                 let (client, connection) = wait(runtime.get(), OPEN_TIMEOUT, host.config.connect(NoTls))?;
-                drop(runtime.get().spawn(Drive { connection, messages: Arc::clone(&messages), sender }));
+                drop(runtime.get().spawn(Drive { connection, messages: Arc::clone(&messages) }));
                 client
             }
             Some(tls) => {
                 let connecting = host.config.connect(Connector(Arc::clone(tls)));
                 let (client, connection) = wait(runtime.get(), OPEN_TIMEOUT, connecting)?;
-                drop(runtime.get().spawn(Drive { connection, messages: Arc::clone(&messages), sender }));
+                drop(runtime.get().spawn(Drive { connection, messages: Arc::clone(&messages) }));
                 client
             }
         };
-        let notifications = RefCell::new(receiver);
-        Ok(Self { runtime, client, messages, notifications, is_broken: Cell::new(false) })
+        Ok(Self { runtime, client, messages, is_broken: Cell::new(false) })
     }
 
     /// Returns whether the session has ended, or must not be used again.
@@ -142,16 +138,6 @@ impl Session {
             affected += outcome.map_err(|error| self.note(Failure::Driver(error)))?;
         }
         Ok(affected)
-    }
-
-    /// Waits for a notification. Returns its channel, or `None` if none arrives in this time.
-    pub(super) fn notification(&self, time: Duration) -> Result<Option<String>, Failure> {
-        let mut notifications = self.notifications.borrow_mut();
-        match block(self.runtime.get(), time, notifications.recv()) {
-            Some(Some(channel)) => Ok(Some(channel)),
-            Some(None) => Err(self.note(Failure::Closed)),
-            None => Ok(None),
-        }
     }
 
     fn wait<T>(
@@ -238,7 +224,6 @@ fn leave_runtime<T>(f: impl FnOnce() -> T) -> T {
 struct Drive<T> {
     connection: Connection<Socket, T>,
     messages: Arc<Messages>,
-    sender: UnboundedSender<String>,
 }
 
 impl<T: tokio_postgres::tls::TlsStream + Unpin> Future for Drive<T> {
@@ -249,9 +234,6 @@ impl<T: tokio_postgres::tls::TlsStream + Unpin> Future for Drive<T> {
             match std::task::ready!(self.connection.poll_message(cx)) {
                 Some(Ok(AsyncMessage::Notice(notice))) if notice.parsed_severity() == Some(Severity::Warning) => {
                     self.messages.has_warning.store(true, Ordering::Relaxed);
-                }
-                Some(Ok(AsyncMessage::Notification(notification))) => {
-                    let _ = self.sender.send(notification.channel().to_owned());
                 }
                 Some(Ok(_)) => {}
                 // The client reports the failure to its caller.

@@ -37,7 +37,7 @@ pub(crate) enum Use {
     Read,
     /// For maintenance and upgrades of tables, which can take longer than a statement of a request.
     Maintain,
-    /// For one lock that is held as long as the connection lasts, or for notifications.
+    /// For one lock that is held as long as the connection lasts.
     Idle,
 }
 

@@ -1,11 +1,10 @@
-//! Readers, the lease of background work, and notifications.
+//! Readers, and the lease of background work.
 
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
 use std::time::Duration;
 
 use super::super::lease::Lease;
-use super::super::listener::Listener;
 use super::super::open_error::OpenError;
 use super::super::readers::Readers;
 use super::super::settings::{self, Use};
@@ -139,22 +138,4 @@ fn one_server_at_a_time_has_the_lease() {
     assert!(second.hold().unwrap(), "another server takes over");
     assert!(first.hold().is_err(), "the lost lease is reported once");
     assert!(!first.hold().unwrap());
-}
-
-#[test]
-fn a_hint_arrives_after_the_commit() {
-    let Some(database) = Database::create() else { return };
-    let listener = Listener::open(&database.target).unwrap();
-    let mut writer = database.writer();
-    writer
-        .transaction(Mode::Durable, |connection| {
-            Listener::notify(connection.as_postgres())?;
-            assert!(!listener.wait(Duration::from_millis(100))?);
-            Ok(())
-        })
-        .unwrap();
-    assert!(listener.wait(Duration::from_secs(5)).unwrap());
-    assert!(!listener.wait(Duration::from_millis(50)).unwrap());
-    database.end_sessions();
-    assert!(matches!(listener.wait(Duration::from_secs(5)), Err(Error::Unavailable(_))));
 }
