@@ -8,6 +8,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
 /// The maximum time for the start or the stop of a server, on a busy machine.
 const START_MAX: Duration = Duration::from_secs(60);
 
@@ -90,7 +92,7 @@ pub(crate) fn shared() -> Option<&'static TestServer> {
 impl TestServer {
     /// Starts a server with these settings (`name=value`).
     pub(crate) fn start(settings: &[&str]) -> Option<Self> {
-        Self::start_with(settings, None)
+        Self::start_in(settings, &[])
     }
 
     /// Starts a server whose files are on a disk, for measurements.
@@ -103,10 +105,16 @@ impl TestServer {
         Self::start_in(&[], &[("STANDBY", "1")])
     }
 
-    /// Starts a server with settings, and with a certificate and its key in PEM.
-    pub(crate) fn start_with(settings: &[&str], certificate: Option<(&str, &str)>) -> Option<Self> {
-        let variables = certificate.map(|(certificate, key)| vec![("CERT", certificate), ("KEY", key)]);
-        Self::start_in(settings, &variables.unwrap_or_default())
+    /// Starts a server with a certificate for `localhost`. Returns it with the authority of the certificate, in PEM.
+    pub(crate) fn start_with_tls() -> Option<(Self, String)> {
+        let mut authority = CertificateParams::new(Vec::new()).unwrap();
+        authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let certificate = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
+        let certificate = certificate.signed_by(&key, &authority).unwrap().pem();
+        let server = Self::start_in(&[], &[("CERT", &certificate), ("KEY", &key.serialize_pem())])?;
+        Some((server, authority.pem()))
     }
 
     /// Starts a server with settings and with variables of the script.

@@ -4,8 +4,6 @@
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-
 use super::{Database, assert_refused};
 use crate::postgres_server::{TestServer, USER, shared};
 use crate::support::WorkDir;
@@ -130,16 +128,9 @@ fn copy_replaced(mut upstream: TcpStream, mut client: TcpStream, from: &[u8], to
 
 #[test]
 fn a_certificate_that_is_not_trusted_needs_a_person() {
-    let mut authority = CertificateParams::new(Vec::new()).unwrap();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let certificate =
-        CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
-    let pem = (certificate.pem(), key.serialize_pem());
-    let Some(server) = TestServer::start_with(&[], Some((&pem.0, &pem.1))) else { return };
+    let Some((server, authority)) = TestServer::start_with_tls() else { return };
     let dir = WorkDir::new();
-    dir.write("roots.pem", authority.pem());
+    dir.write("roots.pem", authority);
     let roots = dir.path("roots.pem").display().to_string();
     let url =
         |host: &str, parameters: &str| format!("postgres://{USER}@{host}:{}/postgres?{parameters}", server.port());

@@ -1,7 +1,5 @@
 //! Starts: the creation of the schema, and one sentence for each reason why a server cannot be used.
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
-
 use super::super::open_error::OpenError;
 use super::super::prepare::{Purpose, Schema, prepare};
 use super::super::target::Target;
@@ -104,17 +102,10 @@ fn missing_rights_on_a_table_are_named() {
 
 #[test]
 fn the_certificate_of_the_server_is_verified() {
-    let mut authority = CertificateParams::new(Vec::new()).unwrap();
-    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-    let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
-    let key = KeyPair::generate().unwrap();
-    let certificate =
-        CertificateParams::new(vec!["localhost".to_owned()]).unwrap().signed_by(&key, &authority).unwrap();
-    let pem = (certificate.pem(), key.serialize_pem());
-    let Some(server) = TestServer::start_with(&[], Some((&pem.0, &pem.1))) else { return };
+    let Some((server, authority)) = TestServer::start_with_tls() else { return };
     let directory = tempfile::tempdir().unwrap();
     let roots = directory.path().join("roots.pem");
-    std::fs::write(&roots, authority.pem()).unwrap();
+    std::fs::write(&roots, authority).unwrap();
     let url = |host: &str, parameters: &str| {
         let parameters = parameters.replace("ROOTS", &roots.display().to_string());
         format!("postgres://tester@{host}:{}/postgres?{parameters}", server.port())
