@@ -2,6 +2,7 @@
 //! numbers of portals with the database. Therefore, a cached response never lacks a change that any server confirmed
 //! before the request arrived. If the comparison fails, the request is handled as if there were no cached response.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use hyper::body::{Body, Incoming};
@@ -10,6 +11,7 @@ use tokio::sync::oneshot;
 
 use super::download::ResponseBody;
 use super::request_trail::{RequestTrail, log};
+use crate::http::server::cached_response::CachedResponse;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::reply;
 use crate::http::server::request;
@@ -22,8 +24,11 @@ const COMPARISON_MAX: Duration = Duration::from_secs(2);
 /// a task nor the database.
 pub(in crate::http::server) fn cached(ctx: &Ctx, request: &Request<Incoming>) -> Option<Response<ResponseBody>> {
     let started = Instant::now();
-    let is_usable = is_read(request) && !needs_comparison(ctx, request);
-    is_usable.then(|| cached_at(ctx, request, started)).flatten()
+    if !is_read(request) {
+        return None;
+    }
+    let found = find(ctx, request).filter(|found| !needs_comparison(ctx, found))?;
+    respond(ctx, request, &found, started)
 }
 
 /// Returns the cached response to a request for which [`cached`] found none because it needs a comparison.
@@ -32,7 +37,7 @@ pub(super) async fn after_comparison(
     request: &Request<Incoming>,
     started: Instant,
 ) -> Option<Response<ResponseBody>> {
-    if !is_read(request) || !needs_comparison(ctx, request) {
+    if !ctx.store.shares_portals() || !is_read(request) {
         return None;
     }
     look_up(ctx, request, started).await
@@ -45,14 +50,23 @@ pub(super) async fn look_up(
     request: &Request<Incoming>,
     started: Instant,
 ) -> Option<Response<ResponseBody>> {
-    if needs_comparison(ctx, request) && !compare(ctx).await {
+    let found = find(ctx, request)?;
+    if needs_comparison(ctx, &found) && !(compare(ctx).await && found.is_current(ctx.store.portals())) {
         return None;
     }
-    cached_at(ctx, request, started)
+    respond(ctx, request, &found, started)
 }
 
-fn cached_at(ctx: &Ctx, request: &Request<Incoming>, started: Instant) -> Option<Response<ResponseBody>> {
-    let cached = ctx.responses.get(request.uri(), request.headers(), ctx.store.portals())?;
+fn find(ctx: &Ctx, request: &Request<Incoming>) -> Option<Arc<CachedResponse>> {
+    ctx.responses.get(request.uri(), request.headers(), ctx.store.portals())
+}
+
+fn respond(
+    ctx: &Ctx,
+    request: &Request<Incoming>,
+    cached: &CachedResponse,
+    started: Instant,
+) -> Option<Response<ResponseBody>> {
     request::check_head(request.uri(), request.headers(), request.version()).ok()?;
     let response = cached.response(request.headers());
     let trail = RequestTrail { route: Some(cached.route()), ..RequestTrail::new(ctx, request.method()) };
@@ -64,10 +78,9 @@ fn is_read(request: &Request<Incoming>) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD) && request.body().is_end_stream()
 }
 
-/// Returns whether there is a cached response that another server can have made outdated.
-fn needs_comparison(ctx: &Ctx, request: &Request<Incoming>) -> bool {
-    let cached = || ctx.responses.get(request.uri(), request.headers(), ctx.store.portals());
-    ctx.store.shares_portals() && cached().is_some_and(|cached| cached.organization().is_some())
+/// Returns whether another server can have made a cached response outdated.
+fn needs_comparison(ctx: &Ctx, cached: &CachedResponse) -> bool {
+    ctx.store.shares_portals() && cached.organization().is_some()
 }
 
 /// Waits for a comparison that begins after this call. Returns whether it succeeded.
