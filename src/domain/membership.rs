@@ -73,7 +73,7 @@ pub fn require_removable(caller: CallerRoles, member: MemberFacts) -> Result<(),
 pub fn require_resettable(caller: CallerRoles, member: MemberFacts) -> Result<(), Refusal> {
     require_not_above(caller, member)?;
     if member.is_self {
-        return Err(Refusal::Conflict("you can change your own password on the page of your account"));
+        return Err(Refusal::Conflict("you can change your own password on your account page"));
     }
     if member.is_member_elsewhere && caller.platform_role != PlatformRole::Admin {
         let why = "the person is a member of another organization too, so only a platform admin may make this link";

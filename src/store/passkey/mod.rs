@@ -59,7 +59,9 @@ pub fn add(
     verified: &VerifiedKey,
 ) -> Result<(), Error> {
     if count(tx, &who.user_id)? >= PASSKEYS_MAX {
-        return Err(Refusal::Conflict("an account has at most 20 passkeys; remove one that you no longer use").into());
+        return Err(
+            Refusal::Conflict("an account can have at most 20 passkeys; remove one that you no longer use").into()
+        );
     }
     let sql = "INSERT INTO passkeys (id, user_id, credential_id, algorithm, spki, counter, name, created_at)
                VALUES ($1, $2, $3, $4, $5, $6, $7, $8)

@@ -153,15 +153,15 @@ fn urlencoded(body: &[u8]) -> Result<Form, Refusal> {
     let mut fields: Vec<(String, String)> = Vec::new();
     for (name, value) in form_urlencoded::parse(body) {
         if fields.len() == FIELDS_MAX {
-            return Err(too_many_parts(FIELDS_MAX));
+            return Err(too_many(FIELDS_MAX, "fields"));
         }
         fields.push((name.into_owned(), value.into_owned()));
     }
     Ok(Form::new(fields, None))
 }
 
-fn too_many_parts(max: usize) -> Refusal {
-    Refusal::bad_request(format!("the form must have at most {max} parts"))
+fn too_many(max: usize, elements: &str) -> Refusal {
+    Refusal::bad_request(format!("the form must have at most {max} {elements}"))
 }
 
 /// The reader of a multipart form.
@@ -238,7 +238,7 @@ impl<'a> FormReader<'a> {
         while let Some(mut part) = self.next_with_timeout(parts.next_field()).await? {
             self.parts += 1;
             if self.parts > PARTS_MAX {
-                return Err(too_many_parts(PARTS_MAX).into());
+                return Err(too_many(PARTS_MAX, "parts").into());
             }
             let head: usize = part.headers().iter().map(|(name, value)| name.as_str().len() + value.len() + 4).sum();
             if head > HEAD_BYTES_MAX {
