@@ -224,7 +224,7 @@ fn refused(error: OpenError) -> SharedOpenError {
 }
 
 fn failed(db: &Path, error: Error) -> TransferError {
-    TransferError::Interrupted { shown: shown(db), error }
+    TransferError::of_statement(&shown(db), error)
 }
 
 /// A column of a chunk as an array.

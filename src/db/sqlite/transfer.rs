@@ -91,8 +91,7 @@ pub(in super::super) fn check_texts(
     shown: &str,
 ) -> Result<(), TransferError> {
     for table in &catalog.tables {
-        let failed =
-            |error: rusqlite::Error| TransferError::Interrupted { shown: shown.to_owned(), error: error.into() };
+        let failed = |error: rusqlite::Error| TransferError::of_statement(shown, error.into());
         check_table(connection, table).map_err(failed)?.map_or(Ok(()), Err)?;
     }
     Ok(())

@@ -17,9 +17,9 @@ pub(super) fn compare(source: &mut End, destination: &mut End, catalog: &Catalog
         let ended = || Error::Defect("the thread that read the source ended".to_owned());
         (reading.join().unwrap_or_else(|_| Err(ended())), of_destination)
     });
-    let of_source = of_source.map_err(|error| TransferError::Interrupted { shown: source.shown.clone(), error })?;
+    let of_source = of_source.map_err(|error| source.stopped(error))?;
+    let of_destination = of_destination.map_err(|error| destination.stopped(error))?;
     let shown = destination.shown.clone();
-    let of_destination = of_destination.map_err(|error| TransferError::Interrupted { shown: shown.clone(), error })?;
     for ((table, from), to) in catalog.tables.iter().zip(&of_source).zip(&of_destination) {
         if from != to {
             return Err(TransferError::Differs { table: table.name.clone(), from: from.rows, to: to.rows, shown });

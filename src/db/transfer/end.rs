@@ -51,6 +51,11 @@ impl End {
         Ok(Self { connection, shown: shown(db), _lock: Some(lock) })
     }
 
+    /// Returns the reason for the end of a copy when a statement on this database failed.
+    pub(super) fn stopped(&self, error: Error) -> TransferError {
+        TransferError::of_statement(&self.shown, error)
+    }
+
     /// Checks that a server can store each text.
     pub(super) fn check_texts(&self, catalog: &Catalog) -> Result<(), TransferError> {
         match self.connection.engine() {

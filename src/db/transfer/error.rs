@@ -26,16 +26,30 @@ pub enum TransferError {
     Differs { table: String, from: u64, to: u64, shown: String },
     /// The destination refused a row.
     Refused { shown: String, table: String, why: String },
+    /// A statement failed in a way that a repetition does not change.
+    Failed { shown: String, why: String },
+    /// The disk of a database is full. The same command continues the copy.
+    Full { shown: String, why: String },
     /// A statement failed. The same command continues the copy.
-    Interrupted { shown: String, error: Error },
+    Interrupted { shown: String, why: String },
 }
 
 impl TransferError {
+    /// Returns the reason for the end of a copy when a statement on one of the databases failed.
+    pub(in crate::db) fn of_statement(shown: &str, error: Error) -> Self {
+        let shown = shown.to_owned();
+        match error {
+            Error::Full(why) => Self::Full { shown, why },
+            Error::Defect(why) => Self::Failed { shown, why },
+            error => Self::Interrupted { shown, why: error.to_string() },
+        }
+    }
+
     /// Returns whether the same command might succeed later without any action by the operator.
     pub fn may_pass(&self) -> bool {
         match self {
             Self::Open(error) => error.may_pass(),
-            Self::InUse(_) | Self::Interrupted { .. } => true,
+            Self::InUse(_) | Self::Full { .. } | Self::Interrupted { .. } => true,
             _ => false,
         }
     }
@@ -85,8 +99,18 @@ impl std::fmt::Display for TransferError {
             Self::Refused { shown, table, why } => {
                 write!(f, "{shown} refused a row of the table {table}: {why}; run `appliance check` on the source")
             }
-            Self::Interrupted { shown, error } => {
-                write!(f, "the copy stopped, because {shown} failed: {error}; run the same command again to continue")
+            Self::Failed { shown, why } => write!(
+                f,
+                "the copy cannot continue, because {shown} failed: {why}; run `appliance check` on the source, remove the \
+                 cause, and run the same command again"
+            ),
+            Self::Full { shown, why } => write!(
+                f,
+                "the copy stopped, because the disk of {shown} is full ({why}); free some space, and run the same \
+                 command again to continue"
+            ),
+            Self::Interrupted { shown, why } => {
+                write!(f, "the copy stopped, because {shown} failed: {why}; run the same command again to continue")
             }
         }
     }

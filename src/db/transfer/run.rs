@@ -50,7 +50,7 @@ pub(crate) fn copy(
     if !is_server(from) && !is_server(to) {
         return Err(TransferError::Files);
     }
-    let catalog = &catalog(schema).map_err(|error| stopped("the schema", error))?;
+    let catalog = &catalog(schema).map_err(|error| TransferError::of_statement("the schema", error))?;
     let found = End::find(to, schema)?;
     if matches!(found, Found::New(_)) {
         report(Event::Begins);
@@ -59,10 +59,10 @@ pub(crate) fn copy(
     let mut destination = destination(&source, to, found, schema, catalog, report)?;
     copy_rows(&source, &destination, catalog, report)?;
     report(Event::Part("completing the schema"));
-    destination.complete(catalog).map_err(|error| stopped(&destination.shown, error))?;
+    destination.complete(catalog).map_err(|error| destination.stopped(error))?;
     report(Event::Part("comparing the two databases"));
     let rows = compare(&mut source, &mut destination, catalog)?;
-    destination.publish(catalog).map_err(|error| stopped(&destination.shown, error))?;
+    destination.publish(catalog).map_err(|error| destination.stopped(error))?;
     Ok(Copied { tables: catalog.tables.len(), rows })
 }
 
@@ -75,10 +75,10 @@ fn destination(
     catalog: &Catalog,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<End, TransferError> {
-    let state = digest::of_state(&source.connection, catalog).map_err(|error| stopped(&source.shown, error))?;
+    let state = digest::of_state(&source.connection, catalog).map_err(|error| source.stopped(error))?;
     let destination = match found {
         Found::Partial(end) => {
-            let began_with = end.source_state().map_err(|error| stopped(&end.shown, error))?;
+            let began_with = end.source_state().map_err(|error| end.stopped(error))?;
             if began_with != state {
                 return Err(TransferError::OtherSource(end.shown));
             }
@@ -93,7 +93,7 @@ fn destination(
     };
     // A power cut can undo the last transactions, and the copy then continues before them. The last transaction of the
     // copy is durable, and so are all transactions before it.
-    destination.connection.set_durable(false).map_err(|error| stopped(&destination.shown, error))?;
+    destination.connection.set_durable(false).map_err(|error| destination.stopped(error))?;
     Ok(destination)
 }
 
@@ -103,7 +103,7 @@ fn copy_rows(
     catalog: &Catalog,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), TransferError> {
-    let size = |end: &End, table: &Table| end.size(table).map_err(|error| stopped(&end.shown, error));
+    let size = |end: &End, table: &Table| end.size(table).map_err(|error| end.stopped(error));
     let sizes: Vec<(u64, u64)> = catalog.tables.iter().map(|table| size(source, table)).collect::<Result<_, _>>()?;
     let copied: Vec<(u64, u64)> =
         catalog.tables.iter().map(|table| size(destination, table)).collect::<Result<_, _>>()?;
@@ -125,21 +125,17 @@ fn copy_table(
     table: &Table,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), TransferError> {
-    let last = last_row(&destination.connection, table).map_err(|error| stopped(&destination.shown, error))?;
+    let last = last_row(&destination.connection, table).map_err(|error| destination.stopped(error))?;
     let mut chunks = Chunks::after(&source.connection, table, last.last_key(table));
-    while let Some(chunk) = chunks.next().map_err(|error| stopped(&source.shown, error))? {
+    while let Some(chunk) = chunks.next().map_err(|error| source.stopped(error))? {
         destination.add(table, &chunk).map_err(|error| match error {
             // The engine refuses the row, for example because of a constraint.
             Error::Defect(why) => {
                 TransferError::Refused { shown: destination.shown.clone(), table: table.name.clone(), why }
             }
-            error => stopped(&destination.shown, error),
+            error => destination.stopped(error),
         })?;
         report(Event::Copied(chunk.bytes() as u64));
     }
     Ok(())
-}
-
-fn stopped(shown: &str, error: Error) -> TransferError {
-    TransferError::Interrupted { shown: shown.to_owned(), error }
 }
