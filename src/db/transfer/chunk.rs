@@ -3,8 +3,9 @@
 
 use std::ops::Range;
 
-use super::table::Table;
+use super::table::{Begin, Table};
 use crate::db::connection::Connection;
+use crate::db::engine::Engine;
 use crate::db::error::Error;
 use crate::db::params::{Binder, Params};
 use crate::db::value::{Value, ValueRef};
@@ -12,8 +13,8 @@ use crate::db::value::{Value, ValueRef};
 /// The bytes of content at which a chunk ends. Only its last row can exceed them, and the schema limits its content.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// The limits for the number of rows of a query. A server sends all rows of a query at once, so the first query of a
-/// table, whose rows have an unknown size, asks for few.
+/// The limits for the number of rows of a query. A server reads this number of rows, even if their bytes exceed those of
+/// a chunk, so the first query of a table, whose rows have an unknown size, asks for few.
 const ROWS_FIRST: usize = 64;
 const ROWS_MAX: usize = 20_000;
 
@@ -134,7 +135,11 @@ impl<'a> Chunks<'a> {
 
     /// Reads the next rows. Returns `None` after the last.
     pub(super) fn next(&mut self) -> Result<Option<Chunk>, Error> {
-        let sql = if self.after.is_empty() { self.table.first_rows() } else { self.table.next_rows() };
+        let begin = Begin::after(&self.after);
+        let sql = match self.connection.engine() {
+            Engine::Sqlite => self.table.rows(begin),
+            Engine::Postgres => self.table.rows_of_bytes(begin, CHUNK_BYTES),
+        };
         let mut params = self.after.clone();
         params.push(Value::Integer(i64::try_from(self.rows_max).unwrap_or(i64::MAX)));
         let chunk = read(self.connection, self.table, &sql, &params)?;

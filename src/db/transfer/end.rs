@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::chunk::Chunk;
 use super::error::TransferError;
-use super::table::{Catalog, Table};
+use super::table::{Begin, Catalog, Table};
 use crate::db::connection::Connection;
 use crate::db::engine::Engine;
 use crate::db::error::Error;
@@ -14,6 +14,7 @@ use crate::db::sqlite::file::Lock;
 use crate::db::sqlite::transfer as sqlite;
 use crate::db::tx;
 use crate::db::upgrade::Schema;
+use crate::db::value::Value;
 use crate::domain::timestamp::Timestamp;
 
 /// Rows have their own times, so the transactions of a copy need none.
@@ -106,11 +107,12 @@ impl End {
         row.read(0)
     }
 
-    /// Returns the number of rows of a table, and the bytes of their texts and blobs.
-    pub(super) fn size(&self, table: &Table) -> Result<(u64, u64), Error> {
-        let sql = table.size();
+    /// Returns the number of rows of a table after a key, or of all rows if the key is empty, and the bytes of their
+    /// texts and blobs.
+    pub(super) fn size_after(&self, table: &Table, key: &[Value]) -> Result<(u64, u64), Error> {
+        let sql = table.size(Begin::after(key));
         let mut statement = self.connection.prepare(&sql)?;
-        let mut rows = statement.query(&[])?;
+        let mut rows = statement.query(&key.to_vec())?;
         let Some(row) = rows.next()? else { return Ok((0, 0)) };
         let number = |index| Ok::<u64, Error>(u64::try_from(row.read::<i64>(index)?).unwrap_or_default());
         Ok((number(0)?, number(1)?))

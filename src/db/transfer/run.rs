@@ -12,6 +12,7 @@ use crate::db::error::Error;
 use crate::db::location::{is_server, shown};
 use crate::db::sqlite::transfer::catalog;
 use crate::db::upgrade::Schema;
+use crate::db::value::Value;
 use crate::domain::text::counted;
 
 /// A step of a copy, for the person who waits.
@@ -103,30 +104,36 @@ fn copy_rows(
     catalog: &Catalog,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), TransferError> {
-    let size = |end: &End, table: &Table| end.size(table).map_err(|error| end.stopped(error));
-    let sizes: Vec<(u64, u64)> = catalog.tables.iter().map(|table| size(source, table)).collect::<Result<_, _>>()?;
-    let copied: Vec<(u64, u64)> =
-        catalog.tables.iter().map(|table| size(destination, table)).collect::<Result<_, _>>()?;
-    let bytes = |sizes: &[(u64, u64)]| sizes.iter().map(|(_, bytes)| bytes).sum::<u64>();
-    report(Event::Bytes(bytes(&sizes).saturating_sub(bytes(&copied))));
-    for ((table, (rows, _)), (before, _)) in catalog.tables.iter().zip(sizes).zip(copied) {
-        if rows > before {
-            let left = usize::try_from(rows - before).unwrap_or(usize::MAX);
-            report(Event::Part(&format!("copying {}: {}", table.name, counted(left, "row"))));
+    let ends: Vec<Vec<Value>> =
+        catalog.tables.iter().map(|table| end_of(destination, table)).collect::<Result<_, _>>()?;
+    let size = |(table, end): (&Table, &Vec<Value>)| source.size_after(table, end);
+    let left: Vec<(u64, u64)> =
+        catalog.tables.iter().zip(&ends).map(size).collect::<Result<_, _>>().map_err(|error| source.stopped(error))?;
+    report(Event::Bytes(left.iter().map(|(_, bytes)| bytes).sum()));
+    for ((table, end), (rows, _)) in catalog.tables.iter().zip(ends).zip(left) {
+        if rows > 0 {
+            let rows = usize::try_from(rows).unwrap_or(usize::MAX);
+            report(Event::Part(&format!("copying {}: {}", table.name, counted(rows, "row"))));
+            copy_table(source, destination, table, end, report)?;
         }
-        copy_table(source, destination, table, report)?;
     }
     Ok(())
+}
+
+/// Returns the key of the last row that was copied, which is empty if there is none.
+fn end_of(destination: &End, table: &Table) -> Result<Vec<Value>, TransferError> {
+    let last = last_row(&destination.connection, table).map_err(|error| destination.stopped(error))?;
+    Ok(last.last_key(table))
 }
 
 fn copy_table(
     source: &End,
     destination: &End,
     table: &Table,
+    end: Vec<Value>,
     report: &mut dyn FnMut(Event<'_>),
 ) -> Result<(), TransferError> {
-    let last = last_row(&destination.connection, table).map_err(|error| destination.stopped(error))?;
-    let mut chunks = Chunks::after(&source.connection, table, last.last_key(table));
+    let mut chunks = Chunks::after(&source.connection, table, end);
     while let Some(chunk) = chunks.next().map_err(|error| source.stopped(error))? {
         destination.add(table, &chunk).map_err(|error| match error {
             // The engine refuses the row, for example because of a constraint.
