@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Stdio;
 
 use rusqlite::types::Value;
 use sha2::{Digest as _, Sha256};
@@ -13,7 +12,7 @@ use crate::support::{Output, WorkDir};
 
 /// Returns a directory with the file `a.db`, which has the demo's records and an attachment of two chunks, and the
 /// key of the demo's admin.
-fn with_demo() -> (WorkDir, String) {
+pub(crate) fn with_demo() -> (WorkDir, String) {
     let dir = WorkDir::new();
     let service = dir.serve(&["--demo", "--db", "a.db"]);
     let output = service.stop("TERM").succeeded();
@@ -29,13 +28,13 @@ fn with_demo() -> (WorkDir, String) {
     (dir, key)
 }
 
-fn empty_database(server: &TestServer) -> (String, String) {
+pub(crate) fn empty_database(server: &TestServer) -> (String, String) {
     let database = server.database();
     let url = server.url(USER, &database, "sslmode=disable");
     (database, url)
 }
 
-fn copy(dir: &WorkDir, from: &str, to: &str) -> Output {
+pub(crate) fn copy(dir: &WorkDir, from: &str, to: &str) -> Output {
     dir.run(&["copy", "--from", from, "--to", to])
 }
 
@@ -102,19 +101,30 @@ fn a_copy_to_a_server_and_back_has_each_row_and_serves() {
 }
 
 /// Runs a copy until it has written this many lines, and kills it. Returns whether it ended before.
-fn run_and_kill(dir: &WorkDir, from: &str, to: &str, lines: usize) -> bool {
-    let mut child = dir.command(&["copy", "--from", from, "--to", to]).stderr(Stdio::piped()).spawn().unwrap();
+pub(crate) fn run_and_kill(dir: &WorkDir, from: &str, to: &str, lines: usize) -> bool {
+    let mut left = lines;
+    run_and_kill_at(dir, from, to, |_| {
+        left -= 1;
+        left == 0
+    })
+}
+
+/// Runs a copy until it has written a line for which `is_last` is true, and kills it. Returns whether it ended before.
+pub(crate) fn run_and_kill_at(dir: &WorkDir, from: &str, to: &str, mut is_last: impl FnMut(&str) -> bool) -> bool {
+    let mut child = dir.command(&["copy", "--from", from, "--to", to]).spawn().unwrap();
     let mut output = BufReader::new(child.stderr.take().unwrap());
-    for _ in 0..lines {
+    loop {
         let mut line = String::new();
         if output.read_line(&mut line).unwrap() == 0 {
             assert!(child.wait().unwrap().success());
             return true;
         }
+        if is_last(&line) {
+            child.kill().unwrap();
+            child.wait().unwrap();
+            return false;
+        }
     }
-    child.kill().unwrap();
-    child.wait().unwrap();
-    false
 }
 
 #[test]

@@ -17,6 +17,8 @@ mod database_commands;
 #[cfg(feature = "postgres")]
 mod database_copy;
 #[cfg(feature = "postgres")]
+mod database_copy_failure;
+#[cfg(feature = "postgres")]
 mod database_outage;
 mod demo;
 mod doctor;
