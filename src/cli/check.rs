@@ -16,8 +16,13 @@ const READS_OF_EACH_PAGE: u64 = 4;
 /// Reads every page, follows every foreign key, recounts every stored count, verifies the chain of the activity, and
 /// compares attachments with their SHA-256. Findings go to standard output; the exit status is 1 if there are any. Also
 /// reports candidates who were changed or placed under a legal hold after they were put on the erasure list
-/// `FILE.erased`; these reports are not findings. Works while `serve` runs. On a PostgreSQL server, checks the records;
-/// pg_amcheck checks the pages, and the server itself checks foreign keys.
+/// `FILE.erased`; these reports are not findings. Works while `serve` runs.
+#[cfg_attr(
+    feature = "postgres",
+    doc = "",
+    doc = "On a PostgreSQL server, checks the records. pg_amcheck checks the pages, and the server itself checks \
+           foreign keys."
+)]
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

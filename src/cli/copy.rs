@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use super::failure::Failure;
 use crate::world::World;
 
-/// Copy the whole database from a file to a PostgreSQL server, or back.
+/// Copy the whole database from a file to a PostgreSQL server, or back, or to another server.
 ///
 /// The copy contains everything: records, attachments, keys, sessions, the usage log and the activity with its chain.
 /// Stop the service first; while the copy runs, no service starts on either database. The destination must be a file
@@ -14,6 +14,11 @@ use crate::world::World;
 ///
 /// If the command is interrupted, for example by a lost connection or a full disk, run it again with the same options,
 /// and it continues. If the source has changed meanwhile, the command says so; then begin again with a new destination.
+#[cfg_attr(
+    not(feature = "postgres"),
+    doc = "",
+    doc = "This build does not support PostgreSQL, and refuses this command."
+)]
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = "Examples:
   appliance copy --from jobs.db --to postgres://appliance@db.example.com/jobs

@@ -16,7 +16,12 @@ pub(super) const DB_DEFAULT: &str = "appliance.db";
 
 #[derive(Debug, Args)]
 pub(super) struct DbArg {
-    /// The SQLite file that holds all data.
+    #[cfg_attr(not(feature = "postgres"), doc = "The SQLite file that holds all data.")]
+    #[cfg_attr(
+        feature = "postgres",
+        doc = "The SQLite file that holds all data, or the URL of a PostgreSQL server, such as \
+               postgres://USER@HOST/NAME. `backup`, `restore`, `upgrade` and `doctor` work only on a file."
+    )]
     #[arg(long, env = "APPLIANCE_DB", value_name = "FILE", default_value = DB_DEFAULT)]
     pub(super) db: PathBuf,
 

@@ -22,6 +22,7 @@ use crate::world::World;
 /// candidates' signups (their answers, attachments and status links). The document contains the secrets of HR
 /// integrations only with --with-secrets. A backup (`appliance backup`) contains everything. Works while `serve` runs:
 /// the document shows the data at one moment, and the service continues to write.
+#[cfg_attr(feature = "postgres", doc = "", doc = "Also exports the data of a PostgreSQL server.")]
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -42,7 +42,13 @@ use crate::domain::usage;
   appliance serve --settings appliance.toml
       sets options with a settings file; `appliance settings` shows where each value comes from")]
 pub struct Args {
-    /// The SQLite file that holds all data. The default is appliance.db, or demo.db with --demo.
+    #[cfg_attr(not(feature = "postgres"), doc = "The SQLite file that holds all data.")]
+    #[cfg_attr(
+        feature = "postgres",
+        doc = "The SQLite file that holds all data, or the URL of a PostgreSQL server, such as \
+               postgres://USER@HOST/NAME."
+    )]
+    /// The default is appliance.db, or demo.db with --demo.
     #[arg(long, env = "APPLIANCE_DB", value_name = "FILE")]
     pub(super) db: Option<PathBuf>,
 
