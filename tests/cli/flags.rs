@@ -169,6 +169,17 @@ fn help_of_a_command_names_every_option_and_its_variable() {
 }
 
 #[test]
+fn help_names_postgresql_only_in_a_build_that_supports_it() {
+    let dir = WorkDir::new();
+    for command in ["serve", "import", "export", "check", "key list"] {
+        let help = dir.run(&[&command.split(' ').collect::<Vec<_>>()[..], &["--help"]].concat()).succeeded().stdout;
+        assert_eq!(help.contains("PostgreSQL server"), cfg!(feature = "postgres"), "{command}: {help}");
+    }
+    let help = dir.run(&["copy", "--help"]).succeeded().stdout;
+    assert_eq!(help.contains("refuses this command"), !cfg!(feature = "postgres"), "{help}");
+}
+
+#[test]
 fn a_flag_has_the_same_kind_of_value_in_every_command() {
     let dir = WorkDir::new();
     let mut values = BTreeMap::new();
