@@ -1,4 +1,4 @@
-//! Keyed hashes: pseudonyms for a log that must not name people. With the secret of one file, the same string of the
+//! Keyed hashes: pseudonyms for a log that must not name people, and for counts that servers share. With the secret of one file, the same string of the
 //! same kind always has the same hash. Without the secret, nobody can find the string behind a hash.
 
 use std::fmt::Write as _;
@@ -9,21 +9,31 @@ use sha2::Sha256;
 /// The number of HMAC bytes that the log shows: enough to distinguish millions of people.
 const SHOWN_BYTES: usize = 8;
 
-/// A prefix that separates these hashes from other uses of the same secret.
-const PURPOSE: &[u8] = b"appliance log\0";
+/// Prefixes that separate these hashes from each other and from other uses of the same secret.
+const LOG: &[u8] = b"appliance log\0";
+const COUNT: &[u8] = b"appliance count\0";
 
 /// Returns the keyed hash of a string in hexadecimal (HMAC-SHA-256, RFC 2104). Equal strings of different kinds have
 /// different hashes.
 pub fn keyed_hash(secret: &[u8; 32], kind: &str, text: &str) -> String {
-    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC accepts a key of any length");
-    for part in [PURPOSE, kind.as_bytes(), b"\0", text.as_bytes()] {
-        mac.update(part);
-    }
     let mut shown = String::new();
-    for byte in &mac.finalize().into_bytes()[..SHOWN_BYTES] {
+    for byte in &digest(secret, [LOG, kind.as_bytes(), b"\0", text.as_bytes()])[..SHOWN_BYTES] {
         let _ = write!(shown, "{byte:02x}");
     }
     shown
+}
+
+/// Returns the key of a shared count of this kind, for example of a network's failures. `name` identifies its subject.
+pub fn count_key(secret: &[u8; 32], kind: u8, name: &[u8]) -> [u8; 32] {
+    digest(secret, [COUNT, &[kind], b"\0", name])
+}
+
+fn digest(secret: &[u8; 32], parts: [&[u8]; 4]) -> [u8; 32] {
+    let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC accepts a key of any length");
+    for part in parts {
+        mac.update(part);
+    }
+    mac.finalize().into_bytes().into()
 }
 
 #[cfg(test)]
@@ -41,6 +51,16 @@ mod tests {
             keyed_hash(&[1; 32], "account", "bob@example.org"),
         ] {
             assert_ne!(hash, other);
+        }
+    }
+    #[test]
+    fn the_key_of_a_count_depends_on_the_secret_the_kind_and_the_name() {
+        let key = count_key(&[1; 32], 1, b"192.0.2.1/32");
+        assert_eq!(key, count_key(&[1; 32], 1, b"192.0.2.1/32"));
+        for (secret, kind, name) in
+            [([2; 32], 1, "192.0.2.1/32"), ([1; 32], 2, "192.0.2.1/32"), ([1; 32], 1, "192.0.2.2/32")]
+        {
+            assert_ne!(key, count_key(&secret, kind, name.as_bytes()));
         }
     }
 }

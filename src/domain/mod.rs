@@ -59,6 +59,7 @@ pub mod role_version;
 pub mod search;
 pub mod second_factor;
 pub mod session;
+pub mod shared_count;
 pub mod sign_in_link;
 pub mod signature;
 pub mod signup;

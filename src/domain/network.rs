@@ -4,6 +4,7 @@
 //! business. Limits per /64 alone would give one subscriber up to 65,536 allowances. Many subscribers can share a /48,
 //! so wider networks have higher limits.
 
+use std::fmt;
 use std::net::{IpAddr, Ipv6Addr};
 
 /// The IPv6 prefix lengths that have limits, each with the factor by which its limit is multiplied.
@@ -38,6 +39,12 @@ impl Network {
             }
         };
         Self { first, prefix_length }
+    }
+}
+
+impl fmt::Display for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.first, self.prefix_length)
     }
 }
 

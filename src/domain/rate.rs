@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+use super::shared_count::{ShareCount, StoredCount, clock, timestamp};
+use super::timestamp::Timestamp;
+
 const MINUTE: Duration = Duration::from_secs(60);
 const HOUR: Duration = Duration::from_secs(60 * 60);
 
@@ -20,11 +23,12 @@ impl RatePolicy {
     }
 }
 
-/// The bucket of one caller. It stores only the time at which it will be full again. Its other properties follow from
-/// that time.
+/// The bucket of one caller. Its remaining tokens follow from the time at which it will be full again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBucket {
     full_at: Duration,
+    /// The time at which the bucket was last full, for requests that are counted late.
+    in_use_since: Duration,
 }
 
 /// The state of a bucket, as the header fields of a response report it.
@@ -39,7 +43,7 @@ pub struct RemainingTokens {
 impl TokenBucket {
     /// Creates a full bucket.
     pub fn full(now: Duration) -> Self {
-        Self { full_at: now }
+        Self { full_at: now, in_use_since: now }
     }
 
     /// Takes one token. `now` is the time since any fixed point, on a clock that never goes backwards.
@@ -56,8 +60,38 @@ impl TokenBucket {
         if missing > capacity {
             return Err(whole_seconds(missing - capacity).max(1));
         }
+        if self.full_at <= now {
+            self.in_use_since = now;
+        }
         self.full_at = after;
         Ok(self.left(policy, now))
+    }
+
+    /// Takes a token for each of these requests, which another server has accepted. `times` are in order and not after
+    /// `now`. The bucket is afterwards as if the requests had been counted when they were accepted, even if requests
+    /// after them have been counted before. If it lacks more tokens than it holds, they are refilled too, but at most
+    /// for a minute.
+    pub fn take_late(&mut self, policy: RatePolicy, times: &[Duration], now: Duration) {
+        let token = MINUTE / policy.per_minute;
+        let (before, since) = times.split_at(times.partition_point(|time| *time < self.in_use_since));
+        if let Some(first) = before.first() {
+            let mut bucket = Self::full(*first);
+            before.iter().for_each(|time| bucket.take_at(token, *time));
+            // The bucket was not full when it was last believed to be.
+            if bucket.full_at > self.in_use_since {
+                self.full_at += bucket.full_at - self.in_use_since;
+                self.in_use_since = bucket.in_use_since;
+            }
+        }
+        since.iter().for_each(|time| self.take_at(token, *time));
+        self.full_at = self.full_at.min(now + MINUTE * 2);
+    }
+
+    fn take_at(&mut self, token: Duration, time: Duration) {
+        if self.full_at <= time {
+            *self = Self::full(time);
+        }
+        self.full_at += token;
     }
 
     /// Returns the time at which the bucket is full again.
@@ -72,6 +106,18 @@ impl TokenBucket {
         let missing = self.full_at.saturating_sub(now).min(capacity);
         let remaining = ((capacity - missing).as_nanos() / token.as_nanos()) as u32;
         RemainingTokens { remaining, reset_s: whole_seconds(missing) }
+    }
+}
+
+impl ShareCount for TokenBucket {
+    fn stored(&self) -> StoredCount {
+        let full_at = timestamp(self.full_at);
+        StoredCount { uses: 0, at: full_at, before_at: timestamp(self.in_use_since), expires_at: full_at }
+    }
+
+    fn restored(stored: StoredCount, now: Duration) -> Self {
+        // An empty bucket is full after a minute.
+        Self { full_at: clock(stored.at).min(now + MINUTE), in_use_since: clock(stored.before_at).min(now) }
     }
 }
 
@@ -118,6 +164,17 @@ impl HourlyAllowance {
     /// Reverses one use.
     pub fn give_back(&mut self) {
         self.taken = self.taken.saturating_sub(1);
+    }
+}
+
+impl ShareCount for HourlyAllowance {
+    fn stored(&self) -> StoredCount {
+        let (at, expires_at) = (timestamp(self.began_at), timestamp(self.began_at + HOUR));
+        StoredCount { uses: self.taken, at, before_at: Timestamp::from_micros(0), expires_at }
+    }
+
+    fn restored(stored: StoredCount, now: Duration) -> Self {
+        Self { began_at: clock(stored.at).min(now), taken: stored.uses }
     }
 }
 
@@ -175,6 +232,41 @@ mod tests {
     }
 
     #[test]
+    fn requests_that_are_counted_late_leave_the_bucket_as_if_they_had_been_counted_in_time() {
+        let policy = RatePolicy { per_minute: 60 };
+        let at = |seconds: u64| SECOND * (1_000 + u32::try_from(seconds).unwrap());
+        // The seconds of requests that are counted in time, and of those that are counted at second 40.
+        for (in_time, late) in [
+            (vec![], vec![0, 1, 2, 30, 39]),
+            (vec![40, 40], vec![38, 38, 38, 38]),
+            (vec![10, 40], vec![9, 10, 11, 39, 39, 40]),
+            (vec![20, 21, 40], vec![0, 0, 0, 0, 0]),
+            (vec![5, 5, 5], vec![1, 1, 1, 1, 1, 1, 20]),
+            (vec![40], vec![0; 50]),
+            (vec![5, 5, 5], [vec![1; 30], vec![20]].concat()),
+        ] {
+            let mut all: Vec<u64> = in_time.iter().chain(&late).copied().collect();
+            all.sort_unstable();
+            let (mut bucket, mut expected) = (TokenBucket::full(at(0)), TokenBucket::full(at(0)));
+            assert!(all.iter().all(|second| expected.take(policy, at(*second)).is_ok()));
+            assert!(in_time.iter().all(|second| bucket.take(policy, at(*second)).is_ok()));
+            let late_times: Vec<Duration> = late.iter().map(|second| at(*second)).collect();
+            bucket.take_late(policy, &late_times, at(40));
+            assert_eq!(bucket.left(policy, at(40)), expected.left(policy, at(40)), "{in_time:?} {late:?}");
+        }
+    }
+
+    #[test]
+    fn a_bucket_that_several_servers_have_overdrawn_refills_for_at_most_a_minute_before_it_gives_a_token() {
+        let policy = RatePolicy { per_minute: 60 };
+        for (late, wait_s) in [(59, None), (60, Some(1)), (90, Some(31)), (9_000, Some(61))] {
+            let mut bucket = TokenBucket::full(SECOND);
+            bucket.take_late(policy, &vec![SECOND; late], SECOND);
+            assert_eq!(bucket.take(policy, SECOND).err(), wait_s, "{late}");
+        }
+    }
+
+    #[test]
     fn an_allowance_is_restored_an_hour_after_its_first_use() {
         let mut hour = HourlyAllowance::beginning(SECOND);
         assert_eq!((hour.take(2, SECOND), hour.take(2, SECOND * 11)), (Ok(()), Ok(())));
@@ -185,5 +277,19 @@ mod tests {
         assert_eq!((hour.wait(2, SECOND + HOUR), hour.wait(3, SECOND + HOUR)), (Some(3_600), None));
         hour.give_back();
         assert_eq!((hour.wait(2, SECOND + HOUR), hour.take(2, SECOND + HOUR)), (None, Ok(())));
+    }
+    #[test]
+    fn a_shared_count_from_a_clock_that_is_ahead_counts_from_now() {
+        let (ahead, now) = (SECOND * 1_000_000, SECOND * 100);
+        let mut hour = HourlyAllowance::beginning(ahead);
+        assert_eq!(hour.take(1, ahead), Ok(()));
+        assert_eq!(HourlyAllowance::restored(hour.stored(), ahead), hour);
+        assert_eq!(HourlyAllowance::restored(hour.stored(), now).wait(1, now), Some(3_600));
+        let policy = RatePolicy { per_minute: 60 };
+        let mut bucket = TokenBucket::full(ahead);
+        while bucket.take(policy, ahead).is_ok() {}
+        assert_eq!(TokenBucket::restored(bucket.stored(), ahead), bucket);
+        let mut restored = TokenBucket::restored(bucket.stored(), now);
+        assert_eq!((restored.take(policy, now), restored.take(policy, now + SECOND).is_ok()), (Err(1), true));
     }
 }

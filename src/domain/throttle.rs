@@ -14,6 +14,9 @@
 
 use std::time::Duration;
 
+use super::shared_count::{ShareCount, StoredCount, clock, timestamp};
+use super::timestamp::Timestamp;
+
 /// The number of failures for one account from one source (a network or a device) at which waits begin.
 pub const ACCOUNT_FAILURES_FREE: u32 = 5;
 
@@ -80,6 +83,46 @@ impl Failures {
     }
 }
 
+impl ShareCount for Failures {
+    fn stored(&self) -> StoredCount {
+        StoredCount {
+            uses: self.count,
+            at: timestamp(self.last_at),
+            before_at: timestamp(self.before_at),
+            expires_at: timestamp(self.last_at + FORGOTTEN_AFTER),
+        }
+    }
+
+    fn restored(stored: StoredCount, now: Duration) -> Self {
+        let (last_at, before_at) = (clock(stored.at).min(now), clock(stored.before_at).min(now));
+        Self { count: stored.uses, last_at, before_at }
+    }
+}
+
+/// The last sign-in to an account from a source.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastSignIn {
+    pub at: Duration,
+}
+
+impl LastSignIn {
+    /// Returns whether the source is still familiar to the account.
+    pub fn is_recent(&self, now: Duration) -> bool {
+        now.saturating_sub(self.at) < FAMILIAR_FOR
+    }
+}
+
+impl ShareCount for LastSignIn {
+    fn stored(&self) -> StoredCount {
+        let (at, expires_at) = (timestamp(self.at), timestamp(self.at + FAMILIAR_FOR));
+        StoredCount { uses: 1, at, before_at: Timestamp::from_micros(0), expires_at }
+    }
+
+    fn restored(stored: StoredCount, now: Duration) -> Self {
+        Self { at: clock(stored.at).min(now) }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -115,5 +158,13 @@ mod tests {
         assert_eq!(failed(5, at(0)).less_one().wait(5, at(0)), None);
         let after_success = failed(9, at(0)).plus_one(at(100)).less_one();
         assert_eq!(after_success.wait(5, at(100)), None, "a success restores the time of the previous failure");
+    }
+    #[test]
+    fn shared_failures_from_a_clock_that_is_ahead_wait_as_if_the_last_was_now() {
+        let failures = failed(9, at(50)).plus_one(at(3_000));
+        assert_eq!(Failures::restored(failures.stored(), at(3_000)), failures);
+        let restored = Failures::restored(failures.stored(), at(100));
+        assert_eq!((restored.wait(5, at(100)), restored.wait(5, at(132))), (Some(at(32)), None));
+        assert_eq!(restored.less_one().last_at(), at(50));
     }
 }
