@@ -7,6 +7,7 @@ pub(crate) mod cleanup;
 pub mod clock;
 mod command;
 pub(crate) mod connection;
+pub mod count;
 pub(crate) mod engine;
 mod error;
 pub(crate) mod halt;

@@ -28,7 +28,7 @@ use crate::db::Halt;
 use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER};
 use crate::db::job_reader::JobReader;
 #[cfg(feature = "postgres")]
-use crate::db::postgres::{vacuum::Vacuum, version_refusal};
+use crate::db::postgres::{counts, vacuum::Vacuum, version_refusal};
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
 use crate::db::sqlite::{checkpoint, full_disk};
 
@@ -48,8 +48,9 @@ const IMPORTS: BackgroundJob = BackgroundJob::new("imports");
 const CLOCK: BackgroundJob = BackgroundJob::new("clock");
 const ASKED_ERASURES: BackgroundJob = BackgroundJob::new("asked_erasures");
 const ROLE_CLOSING: BackgroundJob = BackgroundJob::new("role_closing");
-// Health does not report these six jobs, because their steps report no outcome.
+// Health does not report these seven jobs, because their steps report no outcome.
 const SCHEMA_VERSION: BackgroundJob = BackgroundJob::new("schema_version");
+const SHARED_COUNTS: BackgroundJob = BackgroundJob::new("shared_counts");
 const CACHED_STATE: BackgroundJob = BackgroundJob::new("cached_state");
 const REFUSALS: BackgroundJob = BackgroundJob::new("refusals");
 const IDLE_CACHE: BackgroundJob = BackgroundJob::new("idle_cache");
@@ -92,7 +93,7 @@ enum Thread {
 type Row = (BackgroundJob, u64, Thread, fn(&Parts, &JobReader) -> Result<Step, Error>);
 
 #[rustfmt::skip]
-const TABLE: [Row; 16] = [
+const TABLE: [Row; 17] = [
     // Job          Rest ms  Thread                Prepared by        What it does
     (CACHED_STATE,     100,  Thread::Reads,        cached_state),     // Invalidates cached state after changes by other processes and by writes that are not durable. Portals must show changes within 200 ms.
     (REFUSALS,         500,  Thread::Reads,        refusals),         // Queues the due counts of refused keys and failed sign-ins.
@@ -110,13 +111,14 @@ const TABLE: [Row; 16] = [
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
     (BACKUP,         1_000,  Thread::Slow,         backup),           // Copies the file if a backup is due. Has its own thread, because a copy can take minutes.
     (SCHEMA_VERSION, 1_000,  Thread::Reads,        schema_version),   // Stops the service if a newer server has upgraded the tables.
+    (SHARED_COUNTS, 60_000,  Thread::Reads,        shared_counts),    // Deletes expired counts that servers share, and the oldest of too many.
 ];
 
 /// The jobs that concern only a file. They do not run if the data is on a server.
 const OF_FILE: [BackgroundJob; 4] = [IDLE_CACHE, RESERVE, CHECKPOINT, BACKUP];
 
-/// The job that concerns only a server.
-const OF_SERVER: [BackgroundJob; 1] = [SCHEMA_VERSION];
+/// The jobs that concern only a server.
+const OF_SERVER: [BackgroundJob; 2] = [SCHEMA_VERSION, SHARED_COUNTS];
 
 /// The rest and the thread of [`WIPING`] on a server, where a step can run `VACUUM` for minutes.
 const WIPING_OF_SERVER: (u64, Thread) = (500, Thread::Slow);
@@ -124,8 +126,8 @@ const WIPING_OF_SERVER: (u64, Thread) = (500, Thread::Slow);
 /// The jobs that run only on the server with the lease. [`WIPING`] checks the lease itself. Of the other jobs,
 /// [`SWEEPING`] and [`CLOCK`] may run on several servers, and the rest concern state in the memory of each server.
 #[cfg(feature = "postgres")]
-const OF_ONE_SERVER: [BackgroundJob; 6] =
-    [USAGE_INDEX, USAGE_PRUNING, IMPORTS, RETENTION, ASKED_ERASURES, ROLE_CLOSING];
+const OF_ONE_SERVER: [BackgroundJob; 7] =
+    [USAGE_INDEX, USAGE_PRUNING, IMPORTS, RETENTION, ASKED_ERASURES, ROLE_CLOSING, SHARED_COUNTS];
 
 /// Starts the jobs of the table.
 pub(super) fn start(parts: &Parts) -> Result<Scheduler, Error> {
@@ -286,6 +288,22 @@ fn schema_version(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
         }
         None
     }))
+}
+
+#[cfg(feature = "postgres")]
+fn shared_counts(parts: &Parts, _: &JobReader) -> Result<Step, Error> {
+    let Place::Server(server) = &parts.place else { return Ok(Box::new(|| None)) };
+    let (readers, world) = (Arc::clone(&server.readers), Arc::clone(&parts.world));
+    Ok(Box::new(move || {
+        // If the database server does not answer, the next step tries again.
+        let _ = counts::sweep(&readers, world.now());
+        None
+    }))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn shared_counts(_: &Parts, _: &JobReader) -> Result<Step, Error> {
+    Ok(Box::new(|| None))
 }
 
 #[cfg(not(feature = "postgres"))]

@@ -80,6 +80,7 @@ pub use self::open::READERS_MAX;
 pub use self::refused_credential::Refused;
 pub use self::service::Store;
 pub use self::usage::writer::RowOutcome;
+pub use crate::db::count::{CountKey, StoredCounts};
 pub use crate::db::location::{is_server, shown};
 pub use crate::db::{
     Closed, Error, Grade, Halt, OpenError, Reserve, Tx, act_alone, clock, health, read_alone, read_unchanged,

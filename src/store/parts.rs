@@ -1,5 +1,6 @@
 //! The parts of an open store. Background jobs and the methods of `Store` share them.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
@@ -13,8 +14,11 @@ use super::refused_credential::RefusalLog;
 use crate::db::Error;
 use crate::db::Reserve;
 use crate::db::clock::Clock;
+use crate::db::count::{CountKey, StoredCounts};
 use crate::db::health::Health;
 use crate::db::job_reader::JobReader;
+#[cfg(feature = "postgres")]
+use crate::db::postgres::counts;
 #[cfg(feature = "postgres")]
 use crate::db::postgres::vacuum::Interrupt;
 #[cfg(feature = "postgres")]
@@ -110,6 +114,22 @@ impl Parts {
             Place::File(_) => done(Ok(())),
             #[cfg(feature = "postgres")]
             Place::Server(server) => server.portals.request(Box::new(done)),
+        }
+    }
+
+    /// Runs a rule on counts that several servers share.
+    pub(super) fn change_counts<T>(
+        &self,
+        keys: &BTreeSet<CountKey>,
+        rule: impl FnOnce(&mut StoredCounts) -> T,
+    ) -> Result<T, Error> {
+        match &self.place {
+            Place::File(_) => {
+                let _ = (keys, rule);
+                Err(Error::Defect("the counts of a service with a file are in memory".to_owned()))
+            }
+            #[cfg(feature = "postgres")]
+            Place::Server(server) => counts::change(&server.readers, keys, rule),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The store of a running service: reads, writes, the usage log, and the parts that the layers above use.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::api_key::cache::{CachedKey, KeyLookup};
@@ -11,6 +12,7 @@ use super::refused_credential::Refused;
 use super::usage::writer::{QueuedRow, RowOutcome};
 use super::{activity, attachment, file, usage};
 use crate::db::clock::{self, Clock};
+use crate::db::count::{CountKey, StoredCounts};
 use crate::db::health::Health;
 use crate::db::readers::Readers;
 use crate::db::scheduler::Scheduler;
@@ -257,6 +259,19 @@ impl Store {
     /// [`Store::portals`] reflects each change that any server committed before this call.
     pub fn compare_portals(&self, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
         self.parts.compare_portals(done);
+    }
+
+    /// Runs a rule on the counts with these keys, which all servers share, and stores the changes. Blocks the thread. With
+    /// a file, counts are in memory instead.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] if the counts cannot be read or changed.
+    pub fn change_counts<T>(
+        &self,
+        keys: &BTreeSet<CountKey>,
+        rule: impl FnOnce(&mut StoredCounts) -> T,
+    ) -> Result<T, Error> {
+        self.parts.change_counts(keys, rule)
     }
 
     /// Returns the schedule and the state of the service's own backups.

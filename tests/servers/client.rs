@@ -44,12 +44,21 @@ impl Client {
     }
 
     pub(crate) fn send(&mut self, method: &str, path: &str, body: Option<&str>) -> Answer {
+        self.send_as("application/json", method, path, body)
+    }
+
+    /// Sends a form without fields.
+    pub(crate) fn submit(&mut self, path: &str) -> Answer {
+        self.send_as("application/x-www-form-urlencoded", "POST", path, Some(""))
+    }
+
+    fn send_as(&mut self, media_type: &str, method: &str, path: &str, body: Option<&str>) -> Answer {
         let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         for (name, value) in &self.fields {
             request.push_str(&format!("{name}: {value}\r\n"));
         }
         if let Some(body) = body {
-            request.push_str(&format!("Content-Type: application/json\r\nContent-Length: {}\r\n", body.len()));
+            request.push_str(&format!("Content-Type: {media_type}\r\nContent-Length: {}\r\n", body.len()));
         }
         request.push_str(&format!("\r\n{}", body.unwrap_or_default()));
         self.connection.get_mut().write_all(request.as_bytes()).unwrap();

@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use crate::client::Client;
 use crate::postgres_server::{TestServer, USER};
 
+/// The options of servers in tests that send many requests.
+const NO_RATE_LIMIT: [&str; 2] = ["--rate-limit", "0"];
+
 /// Two servers and their database.
 pub(crate) struct Service {
     // The servers must end before the database server.
@@ -29,14 +32,19 @@ impl Service {
     /// Starts a database server and two servers, the second after the first has the lease of background work. Returns
     /// `None` if PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
+        Self::start_with(&NO_RATE_LIMIT)
+    }
+
+    /// Starts two servers with these options.
+    pub(crate) fn start_with(options: &[&str]) -> Option<Self> {
         let postgres = TestServer::start(&[])?;
         let database = postgres.database();
         let url = postgres.url(USER, &database, "sslmode=disable");
         let admin_secret = run(&["bootstrap-admin", "--db", &url, "--email", "root@example.org"], "");
-        let first = Server::start(&url);
+        let first = Server::spawn_with(&url, options).await_start();
         let sql = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND classid = 1718900103 AND granted";
         wait_until(|| postgres.psql(&database, sql) == "1");
-        let servers = [first, Server::start(&url)];
+        let servers = [first, Server::spawn_with(&url, options).await_start()];
         Some(Self { servers, admin_secret: admin_secret.trim().to_owned(), database, postgres, url })
     }
 
@@ -78,14 +86,15 @@ impl Service {
 }
 
 impl Server {
-    fn start(url: &str) -> Self {
-        Self::spawn(url).await_start()
-    }
-
     /// Starts a process. Await its start before using it.
     pub(crate) fn spawn(url: &str) -> Self {
+        Self::spawn_with(url, &NO_RATE_LIMIT)
+    }
+
+    /// Starts a process with these options.
+    fn spawn_with(url: &str, options: &[&str]) -> Self {
         let mut command = Command::new(env!("CARGO_BIN_EXE_appliance"));
-        command.args(["serve", "--db", url, "--listen", "127.0.0.1:0", "--rate-limit", "0"]);
+        command.args(["serve", "--db", url, "--listen", "127.0.0.1:0"]).args(options);
         let process = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
         Self { process, address: SocketAddr::from(([127, 0, 0, 1], 0)) }
     }

@@ -8,7 +8,7 @@ use super::open_error::OpenError;
 use super::settings::{self, Use};
 use super::target::Target;
 use super::writer::other_version;
-use super::{registration, vacuum};
+use super::{counts, registration, vacuum};
 use crate::db::connection::Connection as SharedConnection;
 use crate::db::error::Error;
 use crate::db::tx::{self, Tx};
@@ -158,7 +158,7 @@ impl<'a> Preparation<'a> {
             self.schema.application_id, self.schema.tables.version
         );
         let tables = self.schema.tables.sql.of(Engine::Postgres);
-        for sql in [ENGINE_SCHEMA, registration::TABLE, vacuum::TABLE, tables, &mark, then] {
+        for sql in [ENGINE_SCHEMA, registration::TABLE, vacuum::TABLE, counts::TABLE, tables, &mark, then] {
             self.postgres().batch(sql).map_err(|error| self.failed(&error))?;
         }
         self.commit()
@@ -221,7 +221,7 @@ impl<'a> Preparation<'a> {
     /// Requires all tables of this version. An interrupted restore with the tools of PostgreSQL creates only some of
     /// them.
     fn require_tables(&self) -> Result<(), OpenError> {
-        let texts = [registration::TABLE, vacuum::TABLE, self.schema.tables.sql.of(Engine::Postgres)];
+        let texts = [registration::TABLE, vacuum::TABLE, counts::TABLE, self.schema.tables.sql.of(Engine::Postgres)];
         let names: Vec<&str> = texts.into_iter().flat_map(table_names).collect();
         let sql = format!(
             "SELECT name
@@ -275,6 +275,7 @@ pub(crate) fn version_refusal(tx: &Tx<'_>, known: i64) -> Result<Option<String>,
 }
 
 /// Returns the names of the tables that these statements create. Each such statement begins a line.
-fn table_names(sql: &str) -> impl Iterator<Item = &str> {
-    sql.lines().filter_map(|line| line.strip_prefix("CREATE TABLE ")?.split([' ', '(']).next())
+fn table_names<'a>(sql: &'a str) -> impl Iterator<Item = &'a str> {
+    let after_verb = |line: &'a str| line.strip_prefix("CREATE TABLE ").or(line.strip_prefix("CREATE UNLOGGED TABLE "));
+    sql.lines().filter_map(move |line| after_verb(line)?.split([' ', '(']).next())
 }

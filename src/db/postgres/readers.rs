@@ -1,4 +1,5 @@
-//! The pool of connections for reading. Each read is one snapshot of the primary.
+//! The pool of connections for reading. Each read is one snapshot of the primary. Short transactions on shared counts
+//! ([`super::counts`]) use the same connections.
 //!
 //! The pool of the SQLite engine, r2d2, does not fit: it opens connections on threads of its own, and hides the reason
 //! why one cannot be opened until the caller has waited for the maximum time.
@@ -67,14 +68,26 @@ impl Readers {
     /// # Errors
     /// The error of `f`; [`Error::Unavailable`] if there is no connection.
     pub(crate) fn read<T>(&self, f: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
+        self.transaction(super::connection::Connection::begin_to_read, f)
+    }
+
+    /// Runs `f` in a transaction that `begin` has begun. `f` must commit the transaction if it writes.
+    ///
+    /// # Errors
+    /// The errors of `begin` and `f`; [`Error::Unavailable`] if there is no connection.
+    pub(super) fn transaction<T>(
+        &self,
+        begin: impl Fn(&super::connection::Connection) -> Result<(), Error>,
+        f: impl FnOnce(&Connection) -> Result<T, Error>,
+    ) -> Result<T, Error> {
         let mut taken = self.take()?;
-        let mut begun = taken.connection().as_postgres().begin_to_read();
+        let mut begun = begin(taken.connection().as_postgres());
         if begun.is_err() && taken.connection().as_postgres().is_broken() {
             // After a failover, every connection of the pool is broken.
             self.close_idle();
             drop(taken);
             taken = self.take()?;
-            begun = taken.connection().as_postgres().begin_to_read();
+            begun = begin(taken.connection().as_postgres());
         }
         begun?;
         f(taken.connection())

@@ -167,7 +167,7 @@ pub(in crate::http) fn check_password(
     let account = match &email {
         Some(email) => {
             let found = ctx.store.read(|tx| account_and_factors(tx, email));
-            found.inspect_err(|_| ctx.sign_in_throttle.cancel(&attempt))?
+            found.inspect_err(|_| drop(ctx.sign_in_throttle.cancel(&attempt)))?
         }
         None => None,
     };
@@ -182,11 +182,11 @@ pub(in crate::http) fn check_password(
     };
     let session = FreshSession::of(ctx, request);
     if factors.is_empty() {
-        ctx.sign_in_throttle.succeed(&attempt, session.digest(), ctx.world.monotonic());
+        ctx.sign_in_throttle.succeed(&attempt, session.digest())?;
     } else {
         // A correct password alone is neither a failure nor a success. A success would clear the failures, and somebody
         // with the password could try any number of codes.
-        ctx.sign_in_throttle.cancel(&attempt);
+        ctx.sign_in_throttle.cancel(&attempt)?;
     }
     Ok(CheckedPassword { email, account: account.clone(), factors: *factors, session })
 }
@@ -208,8 +208,8 @@ pub(in crate::http) fn check_code(
     let attempt = begin_attempt(ctx, request, email.key())?;
     if let Some(code) = FactorCode::parse(entered) {
         let accepts = ctx.store.read(|tx| store::second_factor::accepts(tx, user, &code));
-        if accepts.inspect_err(|_| ctx.sign_in_throttle.cancel(&attempt))? {
-            ctx.sign_in_throttle.succeed(&attempt, device, ctx.world.monotonic());
+        if accepts.inspect_err(|_| drop(ctx.sign_in_throttle.cancel(&attempt)))? {
+            ctx.sign_in_throttle.succeed(&attempt, device)?;
             return Ok(code);
         }
     }
@@ -224,7 +224,7 @@ pub(in crate::http) fn check_code(
 /// `rate_limited` after too many failures.
 fn begin_attempt(ctx: &Ctx, request: &Request, account_key: &str) -> Result<SignInAttempt, Error> {
     let device = cookie(ctx, request);
-    let attempt = ctx.sign_in_throttle.begin(account_key, request.client(), device, ctx.world.monotonic());
+    let attempt = ctx.sign_in_throttle.begin(account_key, request.client(), device)?;
     attempt.map_err(|retry_after_s| {
         log_outcome(ctx, "throttled", Some(account_key), request.client());
         Refusal::RateLimited { retry_after_s }.into()

@@ -64,7 +64,7 @@ fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Err
     if store::invitation::follow(tx, &*ctx.world, request.param("token"))?.is_none() {
         return Err(NO_LINK.into());
     }
-    let taken = ctx.form_limit.take(request.client(), ctx.world.monotonic());
+    let taken = ctx.form_limit.take(request.client())?;
     taken.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
     Ok(Prechecked::Proceed)
 }

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
 
+use super::limit_counts::CountKind;
 use super::network_buckets::NetworkBuckets;
 use super::network_limit::NetworkLimit;
 use super::permits::Permits;
@@ -160,19 +161,19 @@ impl Ctx {
     pub fn new(store: Arc<Store>, world: Arc<dyn World>, settings: Settings, telemetry: Arc<Telemetry>) -> Self {
         let (log, clock) = (Arc::clone(&telemetry), Arc::clone(&world));
         store.log_by(move |sentence| log.note(clock.now(), None, sentence));
+        let (per_hour, challenges) = (settings.signups_per_hour, CountKind::StrangerChallenges);
+        let signup_limit = |kind| NetworkLimit::new(&store, &world, kind, per_hour);
         Self {
-            store,
-            world,
             rate_limiter: RateLimiter::new(settings.rate),
-            form_limit: NetworkLimit::new(settings.signups_per_hour),
-            redisplay_limit: NetworkLimit::new(settings.signups_per_hour),
+            form_limit: signup_limit(CountKind::Signups),
+            redisplay_limit: signup_limit(CountKind::RedisplayedForms),
             settings,
             telemetry,
             tls: None,
             responses: ResponseCache::default(),
             caller_response: OnceLock::new(),
-            sign_in_throttle: SignInThrottle::default(),
-            stranger_challenges: NetworkBuckets::new(passkey::STRANGERS_RATE),
+            sign_in_throttle: SignInThrottle::new(&store, &world),
+            stranger_challenges: NetworkBuckets::new(&store, &world, challenges, passkey::STRANGERS_RATE),
             decoy_hash: OnceLock::new(),
             hashing: tokio::sync::Semaphore::new(HASHES_MAX),
             hashing_queue: Permits::new(HASHES_WAITING_MAX, CLIENT_HASHES_WAITING_MAX),
@@ -184,6 +185,8 @@ impl Ctx {
             server_reads: Arc::new(tokio::sync::Semaphore::new(SERVER_READS_MAX)),
             render_permit: tokio::sync::Semaphore::new(1),
             is_stopping: AtomicBool::new(false),
+            store,
+            world,
         }
     }
 

@@ -24,6 +24,7 @@ pub(in crate::http) mod html;
 mod http_socket;
 mod implied_answers;
 pub(in crate::http) mod language;
+mod limit_counts;
 mod metrics;
 mod network_buckets;
 mod network_counts;

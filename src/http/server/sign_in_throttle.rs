@@ -1,20 +1,22 @@
 //! Counts of failed sign-ins by account and by client network. A wrong password or code at a confirmation counts as a
-//! failed sign-in. The counts are stored only in memory; a restart clears them.
+//! failed sign-in. A restart clears the counts of a service with a file. Servers that share a database share the counts.
 
 use std::collections::HashMap;
-use std::hash::Hash;
 use std::net::IpAddr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
 use super::bounded_map::make_room;
+use super::limit_counts::{CountKind, Counts, LimitCounts, Subject, Visitor};
 use crate::domain::network::{self, Network};
 use crate::domain::rate::HourlyAllowance;
 use crate::domain::throttle::{
-    ACCOUNT_FAILURES_FREE, FAMILIAR_FOR, Failures, NETWORK_FAILURES_FREE, UNFAMILIAR_FAILURES_PER_HOUR,
+    ACCOUNT_FAILURES_FREE, Failures, LastSignIn, NETWORK_FAILURES_FREE, UNFAMILIAR_FAILURES_PER_HOUR,
 };
+use crate::store::{Error, Store};
+use crate::world::World;
 
 /// The SHA-256 digest of an account's email address. A digest uses less memory than a long address, which a stranger
 /// could send.
@@ -48,9 +50,8 @@ enum Familiarity {
     FamiliarDevice([u8; 32]),
 }
 
-#[derive(Default)]
 pub(in crate::http) struct SignInThrottle {
-    counts: Mutex<FailureCounts>,
+    counts: LimitCounts<FailureCounts>,
 }
 
 #[derive(Default)]
@@ -59,72 +60,131 @@ struct FailureCounts {
     networks: HashMap<Network, Failures>,
     /// The failed sign-ins to each account from unfamiliar sources in the current hour.
     unfamiliar: HashMap<Account, HourlyAllowance>,
-    /// The time of the last sign-in to an account from a source.
-    familiar: HashMap<(Account, Source), Duration>,
+    /// The last sign-in to an account from a source.
+    familiar: HashMap<(Account, Source), LastSignIn>,
+}
+
+/// The counts that a step of an attempt needs: those of the account, of the client's networks, and of these browsers.
+struct AttemptScope {
+    account: Account,
+    address: IpAddr,
+    devices: Vec<[u8; 32]>,
 }
 
 impl SignInThrottle {
+    pub(super) fn new(store: &Arc<Store>, world: &Arc<dyn World>) -> Self {
+        Self { counts: LimitCounts::new(store, world) }
+    }
+
     /// Begins a sign-in attempt. It counts as failed until [`SignInThrottle::succeed`] or [`SignInThrottle::cancel`] is
-    /// called. `device` is the digest of the request's session cookie.
+    /// called. `device` is the digest of the request's session cookie. Returns the number of whole seconds to wait before
+    /// the next attempt if this one is refused. A refused attempt is not counted.
     ///
     /// # Errors
-    /// The number of whole seconds to wait before the next attempt. A refused attempt is not counted.
+    /// Those of [`LimitCounts::act`].
     pub(in crate::http) fn begin(
         &self,
         account: &str,
         address: IpAddr,
         device: Option<[u8; 32]>,
-        now: Duration,
-    ) -> Result<SignInAttempt, u64> {
+    ) -> Result<Result<SignInAttempt, u64>, Error> {
         let account = Sha256::digest(account.as_bytes()).into();
-        let mut counts = self.counts();
-        let familiarity = counts.familiarity(account, address, device, now);
-        let attempt = SignInAttempt { account, address, familiarity };
-        match counts.wait(&attempt, now) {
-            Some(wait_s) => Err(wait_s),
-            None => {
-                counts.add(&attempt, now);
-                Ok(attempt)
-            }
-        }
+        let scope = AttemptScope { account, address, devices: device.into_iter().collect() };
+        self.counts.act(&scope, |counts, now| counts.begin(account, address, device, now))
     }
 
     /// Removes from the counts an attempt that neither failed nor succeeded.
-    pub(in crate::http) fn cancel(&self, attempt: &SignInAttempt) {
-        self.counts().remove(attempt);
+    ///
+    /// # Errors
+    /// Those of [`LimitCounts::act`]. The attempt then still counts as failed.
+    pub(in crate::http) fn cancel(&self, attempt: &SignInAttempt) -> Result<(), Error> {
+        self.counts.act(&attempt.scope(None), |counts, _| counts.remove(attempt))
     }
 
     /// Ends a successful attempt. Clears the account's failures from this source, and removes the attempt from all
     /// other counts. Earlier failures of the network remain, because otherwise an attacker with one valid account could
     /// clear them. `device` is the digest of the session cookie that the browser has or receives.
-    pub(in crate::http) fn succeed(&self, attempt: &SignInAttempt, device: [u8; 32], now: Duration) {
-        let mut counts = self.counts();
-        counts.remove(attempt);
-        let network = Source::Network(network::narrowest(attempt.address));
-        if let Familiarity::FamiliarDevice(before) = attempt.familiarity {
-            counts.accounts.remove(&(attempt.account, Source::Device(before)));
-            // A sign-in replaces the browser's cookie. If the browser retains its cookie, the loop below inserts this
-            // source again.
-            counts.familiar.remove(&(attempt.account, Source::Device(before)));
-        } else {
-            counts.accounts.remove(&(attempt.account, network));
-        }
-        for source in [network, Source::Device(device)] {
-            let is_over = |at: &Duration| now.saturating_sub(*at) >= FAMILIAR_FOR;
-            make_room(&mut counts.familiar, &(attempt.account, source), is_over, |at| *at);
-            counts.familiar.insert((attempt.account, source), now);
-        }
+    ///
+    /// # Errors
+    /// Those of [`LimitCounts::act`]. The attempt then still counts as failed.
+    pub(in crate::http) fn succeed(&self, attempt: &SignInAttempt, device: [u8; 32]) -> Result<(), Error> {
+        self.counts.act(&attempt.scope(Some(device)), |counts, now| counts.succeed(attempt, device, now))
     }
+}
 
-    fn counts(&self) -> MutexGuard<'_, FailureCounts> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
+impl Subject for Account {
+    fn name(&self) -> Vec<u8> {
+        self.to_vec()
+    }
+}
+
+impl Subject for (Account, Source) {
+    fn name(&self) -> Vec<u8> {
+        let source = match &self.1 {
+            Source::Network(network) => network.to_string().into_bytes(),
+            Source::Device(device) => device.to_vec(),
+        };
+        [&self.0[..], &source].concat()
+    }
+}
+
+impl Counts for FailureCounts {
+    type Scope = AttemptScope;
+
+    fn visit(&mut self, scope: &AttemptScope, visitor: &mut Visitor<'_>) {
+        let account = scope.account;
+        for (network, _) in network::containing(scope.address) {
+            visitor.visit(CountKind::AccountFailures, &mut self.accounts, (account, Source::Network(network)));
+            visitor.visit(CountKind::NetworkFailures, &mut self.networks, network);
+        }
+        visitor.visit(CountKind::UnfamiliarFailures, &mut self.unfamiliar, account);
+        let narrowest = Source::Network(network::narrowest(scope.address));
+        visitor.visit(CountKind::LastSignIns, &mut self.familiar, (account, narrowest));
+        for device in scope.devices.iter().copied().map(Source::Device) {
+            visitor.visit(CountKind::AccountFailures, &mut self.accounts, (account, device));
+            visitor.visit(CountKind::LastSignIns, &mut self.familiar, (account, device));
+        }
     }
 }
 
 impl FailureCounts {
+    fn begin(
+        &mut self,
+        account: Account,
+        address: IpAddr,
+        device: Option<[u8; 32]>,
+        now: Duration,
+    ) -> Result<SignInAttempt, u64> {
+        let familiarity = self.familiarity(account, address, device, now);
+        let attempt = SignInAttempt { account, address, familiarity };
+        match self.wait(&attempt, now) {
+            Some(wait_s) => Err(wait_s),
+            None => {
+                self.add(&attempt, now);
+                Ok(attempt)
+            }
+        }
+    }
+
+    fn succeed(&mut self, attempt: &SignInAttempt, device: [u8; 32], now: Duration) {
+        self.remove(attempt);
+        let network = Source::Network(network::narrowest(attempt.address));
+        if let Familiarity::FamiliarDevice(before) = attempt.familiarity {
+            self.accounts.remove(&(attempt.account, Source::Device(before)));
+            // A sign-in replaces the browser's cookie. If the browser retains its cookie, the loop below inserts this
+            // source again.
+            self.familiar.remove(&(attempt.account, Source::Device(before)));
+        } else {
+            self.accounts.remove(&(attempt.account, network));
+        }
+        for source in [network, Source::Device(device)] {
+            make_room(&mut self.familiar, &(attempt.account, source), |last| !last.is_recent(now), |last| last.at);
+            self.familiar.insert((attempt.account, source), LastSignIn { at: now });
+        }
+    }
+
     fn familiarity(&self, account: Account, address: IpAddr, device: Option<[u8; 32]>, now: Duration) -> Familiarity {
-        let is_familiar =
-            |source| self.familiar.get(&(account, source)).is_some_and(|at| now.saturating_sub(*at) < FAMILIAR_FOR);
+        let is_familiar = |source| self.familiar.get(&(account, source)).is_some_and(|last| last.is_recent(now));
         match device {
             Some(device) if is_familiar(Source::Device(device)) => Familiarity::FamiliarDevice(device),
             _ if is_familiar(Source::Network(network::narrowest(address))) => Familiarity::FamiliarNetwork,
@@ -178,6 +238,19 @@ impl FailureCounts {
 }
 
 impl SignInAttempt {
+    /// Returns the counts that a step at the end of the attempt needs. `device` is the browser that becomes familiar.
+    fn scope(&self, device: Option<[u8; 32]>) -> AttemptScope {
+        let before = match self.familiarity {
+            Familiarity::FamiliarDevice(before) => Some(before),
+            Familiarity::FamiliarNetwork | Familiarity::Unfamiliar => None,
+        };
+        AttemptScope {
+            account: self.account,
+            address: self.address,
+            devices: before.into_iter().chain(device).collect(),
+        }
+    }
+
     /// Returns the sources for which a failure counts against the account.
     fn sources(&self) -> impl Iterator<Item = (Source, u32)> {
         let device = match self.familiarity {
@@ -198,13 +271,13 @@ impl SignInAttempt {
     }
 }
 
-fn remove_failure<K: Hash + Eq>(failures: &mut HashMap<K, Failures>, key: &K) {
+fn remove_failure<K: Subject>(failures: &mut HashMap<K, Failures>, key: &K) {
     if let Some(own) = failures.get_mut(key) {
         *own = own.less_one();
     }
 }
 
-fn add_failure<K: Hash + Eq>(failures: &mut HashMap<K, Failures>, key: K, now: Duration) {
+fn add_failure<K: Subject>(failures: &mut HashMap<K, Failures>, key: K, now: Duration) {
     make_room(failures, &key, |own| own.is_forgotten(now), Failures::last_at);
     let own = failures.entry(key).or_insert(Failures::NONE);
     *own = own.plus_one(now);
@@ -213,67 +286,69 @@ fn add_failure<K: Hash + Eq>(failures: &mut HashMap<K, Failures>, key: K, now: D
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::throttle::FAMILIAR_FOR;
     use crate::http::server::bounded_map::{ENTRIES_MAX, EVICTED_AT_ONCE};
 
     const NOW: Duration = Duration::from_secs(1_000);
 
-    fn fail(throttle: &SignInThrottle, address: &str, times: u32) -> u32 {
+    fn account(name: &str) -> Account {
+        Sha256::digest(name).into()
+    }
+
+    fn fail(counts: &mut FailureCounts, address: &str, times: u32) -> u32 {
         let address = address.parse().unwrap();
-        (0..times).filter(|_| throttle.begin("ada", address, None, NOW).is_ok()).count() as u32
+        (0..times).filter(|_| counts.begin(account("ada"), address, None, NOW).is_ok()).count() as u32
     }
 
     #[test]
     fn the_oldest_failures_are_evicted_from_a_full_table() {
-        let throttle = SignInThrottle::default();
-        let account = |number: usize| (Account::from(Sha256::digest(number.to_string())), Source::Device([0; 32]));
+        let mut counts = FailureCounts::default();
+        let numbered = |number: usize| (Account::from(Sha256::digest(number.to_string())), Source::Device([0; 32]));
         for number in 0..ENTRIES_MAX + 10 {
-            add_failure(&mut throttle.counts().accounts, account(number), Duration::from_millis(number as u64 * 10));
+            add_failure(&mut counts.accounts, numbered(number), Duration::from_millis(number as u64 * 10));
         }
-        let is_counted = |number: usize| throttle.counts().accounts.contains_key(&account(number));
-        assert_eq!(throttle.counts().accounts.len(), ENTRIES_MAX + 10 - EVICTED_AT_ONCE);
+        let is_counted = |number: usize| counts.accounts.contains_key(&numbered(number));
+        assert_eq!(counts.accounts.len(), ENTRIES_MAX + 10 - EVICTED_AT_ONCE);
         assert!(!is_counted(EVICTED_AT_ONCE - 1) && is_counted(EVICTED_AT_ONCE) && is_counted(ENTRIES_MAX));
-        assert_eq!(fail(&throttle, "192.0.2.1", 1), 1);
+        assert_eq!(fail(&mut counts, "192.0.2.1", 1), 1);
     }
 
     #[test]
     fn an_account_is_throttled_for_a_64_after_5_failures_for_a_56_after_10_and_for_a_48_after_20() {
-        let throttle = SignInThrottle::default();
-        assert_eq!(fail(&throttle, "2001:db8::1", 9), 5);
-        assert_eq!(fail(&throttle, "2001:db8::2", 1), 0);
-        assert_eq!((0..40).map(|n| fail(&throttle, &format!("2001:db8:0:{n:x}::1"), 9)).sum::<u32>(), 5);
-        let others = (1..80).map(|n| fail(&throttle, &format!("2001:db8:0:{n:x}00::1"), 9)).sum::<u32>();
+        let mut counts = FailureCounts::default();
+        assert_eq!(fail(&mut counts, "2001:db8::1", 9), 5);
+        assert_eq!(fail(&mut counts, "2001:db8::2", 1), 0);
+        assert_eq!((0..40).map(|n| fail(&mut counts, &format!("2001:db8:0:{n:x}::1"), 9)).sum::<u32>(), 5);
+        let others = (1..80).map(|n| fail(&mut counts, &format!("2001:db8:0:{n:x}00::1"), 9)).sum::<u32>();
         assert_eq!(others, 10);
-        assert_eq!(fail(&throttle, "2001:db8:1::1", 9), 5);
+        assert_eq!(fail(&mut counts, "2001:db8:1::1", 9), 5);
     }
 
     #[test]
     fn unfamiliar_sources_share_a_hundred_failures_an_hour_and_familiar_sources_are_exempt() {
-        let throttle = SignInThrottle::default();
+        let mut counts = FailureCounts::default();
         let home = "192.0.2.1".parse().unwrap();
-        let attempt = throttle.begin("ada", home, None, NOW).unwrap();
-        throttle.succeed(&attempt, [7; 32], NOW);
-        let failed: u32 = (0..100).map(|n| fail(&throttle, &format!("198.51.100.{n}"), 2)).sum();
+        let attempt = counts.begin(account("ada"), home, None, NOW).unwrap();
+        counts.succeed(&attempt, [7; 32], NOW);
+        let failed: u32 = (0..100).map(|n| fail(&mut counts, &format!("198.51.100.{n}"), 2)).sum();
         assert_eq!(failed, UNFAMILIAR_FAILURES_PER_HOUR);
-        assert_eq!(throttle.begin("ada", "203.0.113.1".parse().unwrap(), None, NOW).unwrap_err(), 3_600);
-        assert!(throttle.begin("ada", home, None, NOW).is_ok());
-        assert!(throttle.begin("ada", "203.0.113.1".parse().unwrap(), Some([7; 32]), NOW).is_ok());
-        assert!(throttle.begin("ada", "203.0.113.1".parse().unwrap(), Some([8; 32]), NOW).is_err());
-        assert!(throttle.begin("bob", "203.0.113.1".parse().unwrap(), Some([7; 32]), NOW).is_ok());
+        assert_eq!(counts.begin(account("ada"), "203.0.113.1".parse().unwrap(), None, NOW).unwrap_err(), 3_600);
+        assert!(counts.begin(account("ada"), home, None, NOW).is_ok());
+        assert!(counts.begin(account("ada"), "203.0.113.1".parse().unwrap(), Some([7; 32]), NOW).is_ok());
+        assert!(counts.begin(account("ada"), "203.0.113.1".parse().unwrap(), Some([8; 32]), NOW).is_err());
+        assert!(counts.begin(account("bob"), "203.0.113.1".parse().unwrap(), Some([7; 32]), NOW).is_ok());
     }
 
     #[test]
     fn a_familiar_device_is_throttled_only_by_its_own_failures() {
-        let throttle = SignInThrottle::default();
+        let mut counts = FailureCounts::default();
         let office = "192.0.2.1".parse().unwrap();
-        let attempt = throttle.begin("ada", office, None, NOW).unwrap();
-        throttle.succeed(&attempt, [7; 32], NOW);
-        assert_eq!(fail(&throttle, "192.0.2.1", 9), 5, "the office network allows five failures");
-        let tries = (0..9).filter(|_| throttle.begin("ada", office, Some([7; 32]), NOW).is_ok()).count();
+        let attempt = counts.begin(account("ada"), office, None, NOW).unwrap();
+        counts.succeed(&attempt, [7; 32], NOW);
+        assert_eq!(fail(&mut counts, "192.0.2.1", 9), 5, "the office network allows five failures");
+        let tries = (0..9).filter(|_| counts.begin(account("ada"), office, Some([7; 32]), NOW).is_ok()).count();
         assert_eq!(tries, 5);
         let later = NOW + FAMILIAR_FOR;
-        assert_eq!(
-            throttle.counts().familiarity(attempt.account, office, Some([7; 32]), later),
-            Familiarity::Unfamiliar
-        );
+        assert_eq!(counts.familiarity(attempt.account, office, Some([7; 32]), later), Familiarity::Unfamiliar);
     }
 }

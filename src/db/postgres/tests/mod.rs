@@ -1,5 +1,6 @@
 //! Tests against a real server.
 
+mod counts;
 mod engine;
 mod outcome;
 #[path = "../../../../tests/support/postgres_proxy.rs"]

@@ -97,7 +97,7 @@ fn missing_rights_on_a_table_are_named() {
     let Some(database) = Database::create() else { return };
     database.psql("CREATE ROLE reader LOGIN; GRANT SELECT ON ALL TABLES IN SCHEMA public TO reader");
     let url = database.server.url("reader", &database.name, "");
-    assert_refused(&url, "the table engine_schema needs SELECT, INSERT, UPDATE and DELETE", false);
+    assert_refused(&url, "the table engine_counts needs SELECT, INSERT, UPDATE and DELETE", false);
 }
 
 #[test]

@@ -90,7 +90,7 @@ fn only_the_owner_of_the_tables_upgrades_them() {
     let target = super::super::target::Target::parse(&url).unwrap();
     for purpose in [Purpose::Check, Purpose::Serve] {
         let refused = prepare(&target, &Schema { tables: &THIRD, ..SCHEMA }, purpose).unwrap_err();
-        let sentence = "the table engine_schema belongs to tester, and only its owner can upgrade it";
+        let sentence = "the table engine_counts belongs to tester, and only its owner can upgrade it";
         assert!(refused.to_string().contains(sentence) && !refused.may_pass(), "{refused}");
     }
     assert_eq!(version(&database), "1");

@@ -43,7 +43,7 @@ pub(super) fn routes() -> Vec<Route> {
 /// client's network has asked for too many challenges.
 fn decode_options(ctx: &Ctx, request: &Request) -> Result<ChallengeRequest, Error> {
     let challenge = ChallengeRequest::decode(ctx, request)?;
-    let taken = ctx.stranger_challenges.take(request.client(), ctx.world.monotonic());
+    let taken = ctx.stranger_challenges.take(request.client())?;
     taken.map_err(|retry_after_s| Refusal::RateLimited { retry_after_s })?;
     Ok(challenge)
 }

@@ -39,9 +39,9 @@ pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prec
     if visit.invitation(ctx, tx)?.is_none() {
         return no_form::form_not_sent(&visit, None).map(|reply| Prechecked::Answered(Box::new(reply)));
     }
-    let (client, now) = (request.client(), ctx.world.monotonic());
-    let Err(retry_after_s) = ctx.form_limit.take(client, now) else { return Ok(Prechecked::Proceed) };
-    let may_stage = ctx.redisplay_limit.take(client, now).is_ok();
+    let client = request.client();
+    let Err(retry_after_s) = ctx.form_limit.take(client)? else { return Ok(Prechecked::Proceed) };
+    let may_stage = ctx.redisplay_limit.take(client)?.is_ok();
     let file_use = if may_stage { FileUse::Stage } else { FileUse::Discard };
     Ok(Prechecked::Refused(Trouble::Limited { retry_after_s }, file_use))
 }
