@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::api_key::cache::KeyCache;
 use super::change_number::{self, Changes, PortalChanges};
+use super::usage::elsewhere::RequestsElsewhere;
 use super::usage::indexing::UnindexedRows;
 use crate::db::job_reader::JobReader;
 use crate::db::scheduler::Step;
@@ -18,6 +19,8 @@ pub(crate) struct CachedState {
     pub(crate) keys: KeyCache,
     /// The number of usage rows and jobs since the usage log was last indexed. This number is never invalidated.
     pub(crate) unindexed: Arc<UnindexedRows>,
+    /// The requests on other servers, which are not cached here but passed to the layer above.
+    pub(crate) elsewhere: Arc<RequestsElsewhere>,
 }
 
 impl CachedState {

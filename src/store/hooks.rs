@@ -21,7 +21,8 @@ pub(super) struct StoreHooks {
 
 impl StoreHooks {
     pub(super) fn new(cached: Arc<CachedState>, erasures: Arc<Erasures>) -> Self {
-        Self { cached, erasures, tail: LogTail::default() }
+        let tail = LogTail::new(Arc::clone(&cached.elsewhere));
+        Self { cached, erasures, tail }
     }
 }
 

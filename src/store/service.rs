@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::api_key::cache::{CachedKey, KeyLookup};
 use super::backup::Backups;
@@ -122,6 +123,13 @@ impl Store {
     /// if a batch has only one caller, the writer's thread answers.
     pub fn answer_by(&self, run_on_runtime: impl Fn(Box<dyn FnOnce() + Send>) + Send + Sync + 'static) {
         self.parts.writer_thread.answer_by(run_on_runtime);
+    }
+
+    /// Sets the function that receives requests with API keys on other servers: the number of each key, and the time since
+    /// the request, oldest first. A request is passed at the latest when this server logs its next request. The function
+    /// runs inside a transaction of the writer.
+    pub fn note_requests_elsewhere_by(&self, note: impl Fn(&[(i64, Duration)]) + Send + Sync + 'static) {
+        self.parts.cached.elsewhere.connect(note);
     }
 
     /// Makes the service delete usage rows that are older than `days` days. Only the first call has an effect.

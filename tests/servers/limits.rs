@@ -95,3 +95,14 @@ fn passkey_challenges_of_two_servers_empty_one_bucket() {
     let issued = answers.by_ref().take(120).take_while(|answer| answer.status == 200).count();
     assert!((60..=61 + began.elapsed().as_secs() as usize).contains(&issued), "{issued}");
 }
+
+#[test]
+fn requests_with_one_key_on_two_servers_empty_one_bucket() {
+    let Some(service) = Service::start_with(&["--rate-limit", "60"]) else { return };
+    let began = Instant::now();
+    let mut admins = [service.admin(0), service.admin(1)];
+    let mut answers = (0..).map(|number| admins[number % 2].get("/api/v1/me"));
+    let accepted = answers.by_ref().take(120).take_while(|answer| answer.status == 200).count();
+    // A server learns of a request on the other one when it logs its own next request.
+    assert!((59..=62 + began.elapsed().as_secs() as usize).contains(&accepted), "{accepted}");
+}

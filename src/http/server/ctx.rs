@@ -74,7 +74,7 @@ pub struct Ctx {
     pub telemetry: Arc<Telemetry>,
     /// The certificate of the service. `None` if the service speaks plain HTTP, for example behind a proxy.
     pub tls: Option<Arc<Tls>>,
-    pub(super) rate_limiter: RateLimiter,
+    pub(super) rate_limiter: Arc<RateLimiter>,
     pub(super) responses: ResponseCache,
     /// The response that depends only on the caller, without its body. The body is cached with the caller's key.
     pub(super) caller_response: OnceLock<RenderedResponse>,
@@ -161,10 +161,13 @@ impl Ctx {
     pub fn new(store: Arc<Store>, world: Arc<dyn World>, settings: Settings, telemetry: Arc<Telemetry>) -> Self {
         let (log, clock) = (Arc::clone(&telemetry), Arc::clone(&world));
         store.log_by(move |sentence| log.note(clock.now(), None, sentence));
+        let rate_limiter = Arc::new(RateLimiter::new(settings.rate));
+        let (limiter, clock) = (Arc::clone(&rate_limiter), Arc::clone(&world));
+        store.note_requests_elsewhere_by(move |requests| limiter.note_elsewhere(requests, clock.monotonic()));
         let (per_hour, challenges) = (settings.signups_per_hour, CountKind::StrangerChallenges);
         let signup_limit = |kind| NetworkLimit::new(&store, &world, kind, per_hour);
         Self {
-            rate_limiter: RateLimiter::new(settings.rate),
+            rate_limiter,
             form_limit: signup_limit(CountKind::Signups),
             redisplay_limit: signup_limit(CountKind::RedisplayedForms),
             settings,

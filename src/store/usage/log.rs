@@ -5,7 +5,11 @@ use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 use std::net::IpAddr;
+use std::sync::Arc;
+#[cfg(feature = "postgres")]
+use std::time::Duration;
 
+use super::elsewhere::RequestsElsewhere;
 #[cfg(feature = "postgres")]
 use super::index::rows_from;
 use super::index::{NewestRow, newest_indexed_of, newest_unindexed};
@@ -42,6 +46,11 @@ pub(crate) struct LogTail {
     state: RefCell<TailState>,
     /// Whether this transaction has moved rows.
     has_moved: Cell<bool>,
+    #[cfg_attr(
+        not(feature = "postgres"),
+        expect(dead_code, reason = "only servers of one database read foreign rows")
+    )]
+    elsewhere: Arc<RequestsElsewhere>,
 }
 
 #[derive(Default)]
@@ -69,6 +78,10 @@ struct NextRow {
 }
 
 impl LogTail {
+    pub(crate) fn new(elsewhere: Arc<RequestsElsewhere>) -> Self {
+        Self { elsewhere, ..Self::default() }
+    }
+
     pub(crate) fn invalidate(&self) {
         self.state.replace(TailState::Unknown);
         self.has_moved.set(false);
@@ -101,7 +114,7 @@ impl LogTail {
         let mut state = self.state.borrow_mut();
         let tail = match &mut *state {
             TailState::Known(tail) => tail,
-            other => other.make_known(tx)?,
+            other => other.make_known(tx, &self.elsewhere)?,
         };
         let newest = match tail.newest_of_key.entry(key_number) {
             Entry::Occupied(known) => known.into_mut(),
@@ -117,10 +130,11 @@ impl LogTail {
 }
 
 impl TailState {
-    fn make_known(&mut self, tx: &Tx<'_>) -> Result<&mut KnownTail, Error> {
+    #[cfg_attr(not(feature = "postgres"), expect(unused_variables, reason = "no other server appends to a file"))]
+    fn make_known(&mut self, tx: &Tx<'_>, elsewhere: &RequestsElsewhere) -> Result<&mut KnownTail, Error> {
         let known = match std::mem::take(self) {
             #[cfg(feature = "postgres")]
-            Self::Outdated(tail) => tail.caught_up(tx)?,
+            Self::Outdated(tail) => tail.caught_up(tx, elsewhere)?,
             _ => KnownTail::read(tx)?,
         };
         *self = Self::Known(known);
@@ -135,13 +149,17 @@ impl KnownTail {
     /// Adds the rows that other servers have appended. Reads everything again if the newest known row no longer exists,
     /// or if other servers have appended too many rows.
     #[cfg(feature = "postgres")]
-    fn caught_up(mut self, tx: &Tx<'_>) -> Result<Self, Error> {
+    fn caught_up(mut self, tx: &Tx<'_>, elsewhere: &RequestsElsewhere) -> Result<Self, Error> {
         let Some(newest_at) = self.newest_at else { return Self::read(tx) };
         let rows = rows_from(tx, newest_at, CATCH_UP_MAX)?;
         let is_next = rows.first().is_some_and(|(_, first)| first.at == newest_at);
         if !is_next || rows.len() as i64 == CATCH_UP_MAX {
             return Self::read(tx);
         }
+        // The first row is known.
+        let requests: Vec<(i64, Duration)> =
+            rows.iter().skip(1).map(|(key_number, row)| (*key_number, tx.now.since(row.at))).collect();
+        elsewhere.note(&requests);
         for (key_number, row) in rows {
             self.newest_at = Some(row.at);
             self.newest_of_key.insert(key_number, Some(row));

@@ -5,6 +5,7 @@
 //! the few rows that are not indexed yet. The oldest rows of all keys are pruned (`pruning`), so a row may refer to a
 //! previous row that no longer exists.
 
+pub(crate) mod elsewhere;
 pub(crate) mod index;
 pub(crate) mod indexing;
 pub(crate) mod log;

@@ -1,7 +1,7 @@
 //! Tests of the usage log of two servers with one PostgreSQL database.
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::super::{LogEntry, log, redate};
@@ -91,6 +91,29 @@ fn each_server_reads_only_the_rows_that_the_other_has_appended() {
         assert!(reads.iter().all(|rows| *rows < 20), "{reads:?}");
     }
     assert_eq!(database.rows_and_defects(), "3032|0");
+}
+
+#[test]
+fn a_server_notes_each_request_on_the_other_once() {
+    let Some(database) = Database::create() else { return };
+    let ((one, _), (other, world)) = (database.start(1), database.start(2));
+    append(&other, &[1]);
+    let noted = Arc::new(Mutex::new(Vec::new()));
+    let of_store = Arc::clone(&noted);
+    other.note_requests_elsewhere_by(move |requests| of_store.lock().unwrap().extend_from_slice(requests));
+    append(&one, &[1, 2]);
+    append(&one, &[2]);
+    world.pass(Duration::from_secs(60));
+    append(&other, &[1, 2]);
+    append(&other, &[1]);
+    append(&one, &[1]);
+    append(&other, &[2]);
+    let noted = noted.lock().unwrap();
+    let keys: Vec<i64> = noted.iter().map(|(key_number, _)| *key_number).collect();
+    assert_eq!(keys, [1, 2, 2, 1]);
+    // The rows differ by a few microseconds, because each has a time of its own.
+    assert!(noted[..3].iter().all(|(_, age)| (59..=60).contains(&age.as_secs())), "{noted:?}");
+    assert!(noted[3].1 < Duration::from_secs(1), "{noted:?}");
 }
 
 #[test]

@@ -1,0 +1,27 @@
+//! Requests with API keys that other servers have logged. The usage log writer reads the end of the log before it appends
+//! rows, so these requests cost no query of their own.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+/// A function that receives the number of the key of each request, and the time since the request, oldest first.
+type Note = dyn Fn(&[(i64, Duration)]) + Send + Sync;
+
+/// Passes the requests to the layer above. A request is passed at most once. After a rollback or a lost connection, some
+/// are not passed.
+#[derive(Default)]
+pub(crate) struct RequestsElsewhere(OnceLock<Box<Note>>);
+
+impl RequestsElsewhere {
+    /// Sets the function. It runs inside a transaction of the writer, so it must not wait.
+    pub(crate) fn connect(&self, note: impl Fn(&[(i64, Duration)]) + Send + Sync + 'static) {
+        let _ = self.0.set(Box::new(note));
+    }
+
+    #[cfg(feature = "postgres")]
+    pub(super) fn note(&self, requests: &[(i64, Duration)]) {
+        if let Some(note) = self.0.get().filter(|_| !requests.is_empty()) {
+            note(requests);
+        }
+    }
+}
