@@ -195,9 +195,10 @@ fn hostile_text_of_candidates_is_shown_as_text() {
     const SCRIPT: &str = "<script>alert(1)</script>\"'&";
     let (app, hiring, recruiter) = start();
     sign_up(&app, &hiring);
-    let sql = SCRIPT.replace('\'', "''");
+    let quoted = |text: &str| text.replace('\'', "''");
+    let (sql, links) = (quoted(SCRIPT), quoted(&json!([format!("https://a.example/{SCRIPT}")]).to_string()));
     app.change(&format!(
-        "UPDATE signups SET name = '{sql}', phone = '{sql}', note = '{sql}', links = json_array('https://a.example/{sql}');
+        "UPDATE signups SET name = '{sql}', phone = '{sql}', note = '{sql}', links = '{links}';
          UPDATE documents SET file_name = '{sql}';
          UPDATE candidates SET name = '{sql}' WHERE id = '{}'",
         hiring.candidates[0].candidate_id

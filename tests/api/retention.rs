@@ -230,8 +230,9 @@ fn retention_without_an_application_starts_at_the_last_change() {
     clock.configure(&json!({ "retentionDays": 1 }));
     clock.app.change(&format!(
         "INSERT INTO candidates (id, organization_id, name, email, email_key, created_at, updated_at)
-         VALUES ('alone', '{}', '.', 'a@x', 'a@x', 0, unixepoch('2026-11-21 12:00:00') * 1000000)",
-        clock.hiring.organization_id
+         VALUES ('alone', '{}', '.', 'a@x', 'a@x', 0, {})",
+        clock.hiring.organization_id,
+        Timestamp::parse("2026-11-21T12:00:00Z", Rounding::Down).unwrap().micros()
     ));
     clock.pass_until("2026-11-22T23:40:00Z");
     assert_eq!(clock.due(), 0);
