@@ -26,8 +26,10 @@ crate::tests![
     retention_removes_attachments,
     an_unclaimed_attachment_is_swept_after_an_hour,
     a_partial_upload_is_swept_at_the_next_start,
+    a_start_on_a_server_leaves_partial_uploads_until_they_expire,
     a_token_claims_an_attachment_once_and_within_an_hour,
     check_reports_damaged_attachments_and_inconsistent_signups,
+    check_reports_chunks_without_their_attachment,
 ];
 
 /// Stages an attachment in chunks, as the form does, and returns its id and token.
@@ -248,26 +250,58 @@ fn an_unclaimed_attachment_is_swept_after_an_hour() {
     let (app, hiring) = start();
     applied(&app, &hiring);
     stage(&app, "first.pdf", MediaType::Pdf, &vec![b'x'; 3_000_000]);
-    // The next sweep deletes this row, so its absence shows that the sweep has run. The sweep does not run until the
-    // clock moves.
-    app.change(
-        "INSERT INTO documents (id, file_name, created_at) VALUES ('doc_gone', 'a', 0);
-         INSERT INTO document_pieces (document_number, number, content)
-         SELECT number, 1, zeroblob(65536) FROM documents WHERE id = 'doc_gone'",
-    );
+    // The sweep does not run until the clock moves.
+    insert_expired(&app);
     app.pass(60 * 60 - 1);
-    wait_until(&app, "SELECT count(*) FROM documents WHERE id = 'doc_gone'", "0");
+    wait_until(&app, COUNT_OF_EXPIRED, "0");
     assert_eq!(app.sql(COUNTS), ["1|1|2|47"]);
     app.pass(61);
     wait_until(&app, COUNTS, "1|1|1|1");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
+/// Inserts an attachment that the next sweep deletes, so that its absence shows that the sweep has run.
+fn insert_expired(app: &App) {
+    app.change(
+        "INSERT INTO documents (id, file_name, created_at) VALUES ('doc_gone', 'a', 0);
+         INSERT INTO document_pieces (document_number, number, content)
+         SELECT number, 1, zeroblob(65536) FROM documents WHERE id = 'doc_gone'",
+    );
+}
+
+const COUNT_OF_EXPIRED: &str = "SELECT count(*) FROM documents WHERE id = 'doc_gone'";
+
 fn a_partial_upload_is_swept_at_the_next_start() {
     let (app, hiring) = start();
     applied(&app, &hiring);
     stage(&app, "whole.pdf", MediaType::Pdf, b"%PDF-1.7");
     app.stop();
+    begin_upload(&app);
+    assert_eq!((app.sql(COUNTS), app.check()), (vec!["1|1|3|22".to_owned()], Vec::new()));
+    app.pass(1);
+    app.start_again();
+    wait_until(&app, COUNTS, "1|1|2|2");
+    assert_eq!(app.sql("SELECT file_name FROM documents ORDER BY number"), ["cv.txt", "whole.pdf"]);
+}
+
+/// Another server may be receiving the upload, so only its age shows that nobody will finish it.
+fn a_start_on_a_server_leaves_partial_uploads_until_they_expire() {
+    let (app, hiring) = start();
+    applied(&app, &hiring);
+    app.stop();
+    begin_upload(&app);
+    app.pass(60 * 60 - 1);
+    insert_expired(&app);
+    app.start_again();
+    wait_until(&app, COUNT_OF_EXPIRED, "0");
+    assert_eq!(app.sql(COUNTS), ["1|1|2|21"]);
+    app.pass(61);
+    wait_until(&app, COUNTS, "1|1|1|1");
+    assert_eq!(app.check(), Vec::<String>::new());
+}
+
+/// Begins an upload of 20 chunks, and does not finish it.
+fn begin_upload(app: &App) {
     let world: &dyn World = app.world.as_ref();
     let (id, token): (AttachmentId, _) = (world.id(), AttachmentToken::new([9; ATTACHMENT_TOKEN_BYTES]));
     store::act_alone(&app.path, world, |tx| {
@@ -275,11 +309,6 @@ fn a_partial_upload_is_swept_at_the_next_start() {
         (1..=20).try_for_each(|number| attachment::append_chunk(tx, &id, number, &[b'x'; CHUNK_BYTES_MAX]))
     })
     .unwrap();
-    assert_eq!((app.sql(COUNTS), app.check()), (vec!["1|1|3|22".to_owned()], Vec::new()));
-    app.pass(1);
-    app.start_again();
-    wait_until(&app, COUNTS, "1|1|2|2");
-    assert_eq!(app.sql("SELECT file_name FROM documents ORDER BY number"), ["cv.txt", "whole.pdf"]);
 }
 
 fn a_token_claims_an_attachment_once_and_within_an_hour() {
@@ -325,13 +354,6 @@ fn check_reports_damaged_attachments_and_inconsistent_signups() {
         &wrong,
     );
     finds(
-        "PRAGMA foreign_keys = OFF; UPDATE documents SET number = 99 WHERE number = 2;
-         UPDATE document_pieces SET document_number = 98 WHERE document_number = 2;
-         DELETE FROM documents WHERE number = 99",
-        "DELETE FROM document_pieces WHERE document_number = 98",
-        "foreign key: a row in document_pieces refers to a row in documents that does not exist",
-    );
-    finds(
         &format!(
             "INSERT INTO status_pages (digest, signup_id, is_trusted, locale, issued_at)
              VALUES (randomblob(32), '{signup}', 0, 'de', 0)"
@@ -341,4 +363,18 @@ fn check_reports_damaged_attachments_and_inconsistent_signups() {
     );
     app.change(&format!("UPDATE candidates SET erased_at = 1 WHERE id = '{}'", hiring.candidates[0].candidate_id));
     assert!(app.check().contains(&format!("signup {signup} belongs to an erased candidate")));
+}
+
+fn check_reports_chunks_without_their_attachment() {
+    let (app, hiring) = start();
+    applied(&app, &hiring);
+    app.stop();
+    app.change(
+        "PRAGMA foreign_keys = OFF; UPDATE documents SET number = 99;
+         UPDATE document_pieces SET document_number = 98;
+         DELETE FROM documents WHERE number = 99",
+    );
+    assert_eq!(app.check(), ["foreign key: a row in document_pieces refers to a row in documents that does not exist"]);
+    app.change("DELETE FROM document_pieces WHERE document_number = 98");
+    assert_eq!(app.check(), Vec::<String>::new());
 }

@@ -335,7 +335,7 @@ fn main() -> ExitCode {
         && arguments.skip.is_empty()
         && !arguments.list
         && !arguments.ignored;
-    let all = support::file_only::mark(all);
+    let all = support::one_engine::mark(all);
     let conclusion = libtest_mimic::run(&arguments, all);
     let mut findings = support::description::findings();
     if is_whole && !conclusion.has_failed() {

@@ -23,10 +23,9 @@ const FUNCTIONS: &str = include_str!("sqlite_functions.sql");
 
 /// The SQLite syntax in the statements of tests, each with its replacement for PostgreSQL. All other syntax in these
 /// statements must be valid on both engines.
-const SYNTAX: [(&str, &str); 7] = [
+const SYNTAX: [(&str, &str); 6] = [
     (" main.", " public."),
     ("BEGIN IMMEDIATE", "BEGIN"),
-    ("PRAGMA foreign_keys = OFF", "SET session_replication_role = replica"),
     ("AS BLOB)", "AS BYTEA)"),
     (" char(", " sqlite_char("),
     (" x'", " '\\x"),

@@ -1,4 +1,4 @@
-//! The tests that only make sense on a SQLite file. On PostgreSQL, they are ignored.
+//! The tests that only make sense on one engine. On the other engine, they are ignored.
 
 use libtest_mimic::Trial;
 
@@ -8,16 +8,12 @@ const DAMAGE: &str = "overwrites pages of the file";
 const LIST: &str = "the erasure list is next to the file";
 const OLDER_COPY: &str = "replaces the file with an older copy, and only a file has an erasure list";
 const BACKUPS: &str = "the service makes backups only of a file";
-const IMPORT: &str = "only a file accepts an import of attachments";
 
-/// The tests, each with the reason why it needs a file.
+/// The tests that need a file, each with the reason.
 #[rustfmt::skip]
-const TESTS: &[(&str, &str)] = &[
-    ("attachment_import::a_file_is_imported_only_for_an_application_of_the_organization", IMPORT),
-    ("attachment_import::a_file_of_many_chunks_is_imported_once", IMPORT),
-    ("attachment_import::an_erasure_removes_imported_attachments", IMPORT),
-    ("attachment_import::an_unfinished_file_is_imported_again", IMPORT),
-    ("attachment_import::staff_see_and_download_an_imported_attachment", IMPORT),
+const FILE_TESTS: &[(&str, &str)] = &[
+    ("attachment::a_partial_upload_is_swept_at_the_next_start", "only a file has no uploads of other servers"),
+    ("attachment::check_reports_chunks_without_their_attachment", "a server checks foreign keys itself, so `check` does not"),
     ("candidate_erase::a_damaged_erasure_list_prevents_opening_the_file", LIST),
     ("candidate_erase::a_start_on_an_older_copy_repeats_listed_erasures", OLDER_COPY),
     ("candidate_erase::an_erasure_fails_when_its_list_cannot_be_written", LIST),
@@ -37,22 +33,26 @@ const TESTS: &[(&str, &str)] = &[
     ("status_page_later_signup::an_erased_later_signup_stays_erased_on_an_older_copy", OLDER_COPY),
 ];
 
-/// Ignores the tests that need a file, if the tests run on PostgreSQL.
+/// The tests that need a server, each with the reason.
+#[rustfmt::skip]
+const SERVER_TESTS: &[(&str, &str)] = &[
+    ("attachment::a_start_on_a_server_leaves_partial_uploads_until_they_expire", "a file has no uploads of other servers"),
+];
+
+/// Ignores the tests that need the other engine.
 ///
 /// # Panics
-/// If a test in the list does not exist.
+/// If a test in the lists does not exist.
 pub(crate) fn mark(tests: Vec<Trial>) -> Vec<Trial> {
-    if !is_postgres() {
-        return tests;
-    }
-    for (name, _) in TESTS {
+    for (name, _) in FILE_TESTS.iter().chain(SERVER_TESTS) {
         assert!(tests.iter().any(|test| test.name() == *name), "there is no test {name}");
     }
-    eprintln!("{} tests need a file and are ignored on PostgreSQL", TESTS.len());
-    let reason = |test: &Trial| TESTS.iter().find(|(name, _)| *name == test.name()).map(|(_, reason)| *reason);
+    let (ignored, engine) = if is_postgres() { (FILE_TESTS, "PostgreSQL") } else { (SERVER_TESTS, "SQLite") };
+    eprintln!("{} tests need another engine and are ignored on {engine}", ignored.len());
+    let reason = |test: &Trial| ignored.iter().find(|(name, _)| *name == test.name()).map(|(_, reason)| *reason);
     let mark = |test: Trial| match reason(&test) {
         Some(reason) => {
-            eprintln!("ignored on PostgreSQL: {}: {reason}", test.name());
+            eprintln!("ignored on {engine}: {}: {reason}", test.name());
             test.with_ignored_flag(true)
         }
         None => test,
