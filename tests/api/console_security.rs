@@ -20,6 +20,7 @@ crate::tests![
     the_page_of_a_demonstration_explains_that_nothing_is_required,
     scripts_in_names_are_text,
     platform_admins_see_the_age_of_the_newest_backup,
+    platform_admins_see_who_makes_the_backups_of_a_server,
 ];
 
 const FIELD: &str = "requireSecondFactor";
@@ -182,6 +183,20 @@ fn scripts_in_names_are_text() {
     app.change("UPDATE users SET name = '<script>alert(1)</script>'");
     let page = app.browser(&hiring, "owner").get(&path(&hiring)).expect(200).text();
     assert!(!page.contains("<script>alert") && page.contains("alert(1)"), "{page}");
+}
+
+fn platform_admins_see_who_makes_the_backups_of_a_server() {
+    let (app, hiring) = start(false);
+    let admin = app.browser_of("admin@appliance.example");
+    for (language, words) in [
+        ("en", "Its operator makes the backups with the tools of PostgreSQL."),
+        ("de", "Dessen Betreiber sichert sie mit den Werkzeugen von PostgreSQL."),
+        ("fr", "Son exploitant les sauvegarde avec les outils de PostgreSQL."),
+        ("es", "Su operador hace las copias de seguridad con las herramientas de PostgreSQL."),
+    ] {
+        let page = admin.get(&format!("{}?lang={language}", path(&hiring))).expect(200).text();
+        assert!(page.contains(words) && !page.contains("--backup-dir"), "{language}: {page}");
+    }
 }
 
 fn platform_admins_see_the_age_of_the_newest_backup() {

@@ -37,6 +37,7 @@ const FILE_TESTS: &[(&str, &str)] = &[
 #[rustfmt::skip]
 const SERVER_TESTS: &[(&str, &str)] = &[
     ("attachment::a_start_on_a_server_leaves_partial_uploads_until_they_expire", "a file has no uploads of other servers"),
+    ("console_security::platform_admins_see_who_makes_the_backups_of_a_server", "the service can make the backups of a file"),
 ];
 
 /// Ignores the tests that need the other engine.

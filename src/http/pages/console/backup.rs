@@ -10,6 +10,8 @@ use crate::http::server::ctx::Ctx;
 pub(super) struct BackupPart {
     pub(super) words: &'static BackupTexts,
     pub(super) is_on: bool,
+    /// The message if the service makes no backups.
+    pub(super) off: &'static str,
     pub(super) is_overdue: bool,
     pub(super) newest: Option<When>,
 }
@@ -22,9 +24,11 @@ pub(super) fn part(ctx: &Ctx, texts: &Texts, who: &Principal, zone: &str) -> Opt
     let status = ctx.store.backups().status(ctx.world.as_ref());
     let now = ctx.world.now();
     let newest = status.and_then(|status| status.age).map(|age| When::new(texts, zone, now.minus(age), now));
+    let words = BACKUP.of(texts);
     Some(BackupPart {
-        words: BACKUP.of(texts),
+        words,
         is_on: status.is_some(),
+        off: if ctx.store.is_on_server() { words.on_server } else { words.off },
         is_overdue: status.is_some_and(|status| status.is_overdue),
         newest,
     })
