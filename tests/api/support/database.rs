@@ -2,8 +2,8 @@
 //! PostgreSQL server that the test process starts.
 
 use std::path::{Path, PathBuf};
-use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{LazyLock, Mutex};
 
 use appliance::store::is_server;
 
@@ -45,6 +45,17 @@ pub(crate) fn is_postgres() -> bool {
 struct Prepared {
     server: TestServer,
     admin_secret: String,
+    /// Idle sessions that create and remove databases, so that a test needs no process of its own for this.
+    sessions: Mutex<Vec<Session>>,
+}
+
+impl Prepared {
+    fn administer(&self, sql: &str) {
+        let idle = self.sessions.lock().unwrap().pop();
+        let mut session = idle.unwrap_or_else(|| self.server.session("postgres"));
+        session.run(sql);
+        self.sessions.lock().unwrap().push(session);
+    }
 }
 
 static PREPARED: LazyLock<Prepared> = LazyLock::new(|| {
@@ -53,7 +64,7 @@ static PREPARED: LazyLock<Prepared> = LazyLock::new(|| {
     server.psql("postgres", &format!("CREATE DATABASE {TEMPLATE}"));
     let admin_secret = template::create(Path::new(&server.url(USER, TEMPLATE, "")));
     server.psql(TEMPLATE, FUNCTIONS);
-    Prepared { server, admin_secret }
+    Prepared { server, admin_secret, sessions: Mutex::default() }
 });
 
 /// Creates a database with a platform admin. Returns the value of `--db` and the secret of the admin's key.
@@ -64,16 +75,16 @@ pub(super) fn create(directory: &Path) -> (PathBuf, String) {
         return (path, admin_secret);
     }
     static NEXT: AtomicU32 = AtomicU32::new(0);
-    let Prepared { server, admin_secret } = &*PREPARED;
+    let Prepared { server, admin_secret, .. } = &*PREPARED;
     let name = format!("test_{}", NEXT.fetch_add(1, Ordering::Relaxed));
-    server.psql("postgres", &format!("CREATE DATABASE {name} TEMPLATE {TEMPLATE}"));
+    PREPARED.administer(&format!("CREATE DATABASE {name} TEMPLATE {TEMPLATE}"));
     (PathBuf::from(server.url(USER, &name, "sslmode=disable")), admin_secret.clone())
 }
 
 /// Removes the database of a test, because the server would need gigabytes for those of all tests.
 pub(super) fn remove(db: &Path) {
     if is_server(db) {
-        PREPARED.server.psql("postgres", &format!("DROP DATABASE {} WITH (FORCE)", name(db)));
+        PREPARED.administer(&format!("DROP DATABASE {} WITH (FORCE)", name(db)));
     }
 }
 
