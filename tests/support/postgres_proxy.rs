@@ -3,6 +3,7 @@
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -45,17 +46,21 @@ struct Shared {
     server: u16,
     traffic: Mutex<Traffic>,
     open: Mutex<Vec<TcpStream>>,
+    /// The number of connections so far.
+    connections: AtomicUsize,
 }
 
 impl TestProxy {
     pub(crate) fn start(server: u16) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let shared = Arc::new(Shared { server, traffic: Mutex::new(Traffic::Flows), open: Mutex::default() });
+        let traffic = Mutex::new(Traffic::Flows);
+        let shared = Arc::new(Shared { server, traffic, open: Mutex::default(), connections: AtomicUsize::new(0) });
         let ours = Arc::clone(&shared);
         std::thread::spawn(move || {
             for client in listener.incoming() {
                 let (client, ours) = (client.unwrap(), Arc::clone(&ours));
+                ours.connections.fetch_add(1, Ordering::SeqCst);
                 if *ours.traffic.lock().unwrap() != Traffic::Refused {
                     std::thread::spawn(move || ours.pass(client));
                 }
@@ -70,6 +75,11 @@ impl TestProxy {
 
     pub(crate) fn set(&self, traffic: Traffic) {
         *self.shared.traffic.lock().unwrap() = traffic;
+    }
+
+    /// Returns the number of connections so far, including those that were closed at once.
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.connections.load(Ordering::SeqCst)
     }
 
     /// Cuts all connections.

@@ -35,6 +35,11 @@ struct State {
     idle: Vec<Connection>,
     /// The number of connections that are idle, in use, or being opened.
     count: usize,
+    /// The number of attempts to open a connection that have not ended.
+    attempts: usize,
+    /// Whether the server may be away: a connection broke, or could not be opened, and none was opened since. Only one
+    /// attempt then runs at a time, and its failure answers the callers who wait.
+    is_suspect: bool,
     /// The last failure to open a connection. It is removed when one is opened.
     refused: Option<Refused>,
 }
@@ -53,13 +58,25 @@ impl State {
     fn refusal(&self) -> Option<Refused> {
         self.refused.clone().filter(|refused| refused.at.elapsed() < REFUSED_FOR)
     }
+
+    /// Returns the maximum time for which a caller waits. If the server was away at the last attempt to connect, the
+    /// next attempt succeeds at once or probably fails too.
+    fn wait_max(&self) -> Duration {
+        let is_away = self.refused.as_ref().is_some_and(|refused| !refused.is_full);
+        if is_away { REFUSED_FOR } else { WAIT_MAX }
+    }
+
+    /// Returns whether the pool has room for another connection, and no caller should wait for an attempt of another.
+    fn may_open(&self, connections_max: usize) -> bool {
+        self.count < connections_max && !(self.is_suspect && self.attempts > 0)
+    }
 }
 
 impl Readers {
     /// Opens a pool and its first connection, so that the start fails if the server cannot be used.
     pub(crate) fn open(target: Arc<Target>, connections_max: usize) -> Result<Self, OpenError> {
         let first = Connection::of_postgres(settings::open(&target, Use::Read)?);
-        let state = Mutex::new(State { idle: vec![first], count: 1, refused: None });
+        let state = Mutex::new(State { idle: vec![first], count: 1, ..State::default() });
         Ok(Self { target, connections_max, state, freed: Condvar::new() })
     }
 
@@ -111,8 +128,9 @@ impl Readers {
                 return Ok(Taken { readers: self, connection: Some(connection) });
             }
             let mut refused = state.refusal();
-            if refused.is_none() && state.count < self.connections_max {
+            if refused.is_none() && state.may_open(self.connections_max) {
                 state.count += 1;
+                state.attempts += 1;
                 drop(state);
                 match self.open_counted() {
                     Ok(taken) => return Ok(taken),
@@ -121,9 +139,10 @@ impl Readers {
                 state = self.state();
             }
             let can_wait = state.count > 0 && refused.as_ref().is_none_or(|refused| refused.is_full);
-            let left = WAIT_MAX.saturating_sub(begun.elapsed());
+            let left = state.wait_max().saturating_sub(begun.elapsed());
             let wait = if refused.is_some() { left.min(REFUSED_FOR) } else { left };
             if !can_wait || left.is_zero() {
+                let refused = refused.or_else(|| state.refused.clone());
                 let why = refused.map_or_else(|| "all of them are in use".to_owned(), |refused| refused.why);
                 return Err(Error::Unavailable(format!("no connection for reading is available: {why}")));
             }
@@ -131,17 +150,22 @@ impl Readers {
         }
     }
 
-    /// Opens a connection that the caller has already counted.
+    /// Opens a connection. The caller has already counted it, and the attempt.
     fn open_counted(&self) -> Result<Taken<'_>, Refused> {
-        // If the connection cannot be opened, dropping this value reduces the count, even after a panic.
+        // If the connection cannot be opened, dropping these values reduces the counts, even after a panic.
         let mut taken = Taken { readers: self, connection: None };
+        let _attempt = Attempt(self);
         let opened = settings::open(&self.target, Use::Read);
         let refused = opened.as_ref().err().map(|error| Refused {
             at: Instant::now(),
             why: error.to_string(),
             is_full: matches!(error, OpenError::TooManyConnections(_)),
         });
-        self.state().refused.clone_from(&refused);
+        {
+            let mut state = self.state();
+            state.is_suspect = refused.is_some();
+            state.refused.clone_from(&refused);
+        }
         taken.connection = opened.ok().map(Connection::of_postgres);
         match refused {
             Some(refused) => Err(refused),
@@ -154,12 +178,23 @@ impl Readers {
         let mut state = self.state();
         let closed = std::mem::take(&mut state.idle);
         state.count -= closed.len();
+        state.is_suspect = true;
         drop(state);
         self.freed.notify_all();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// An attempt to open a connection. When it ends, those who wait for its outcome continue.
+struct Attempt<'a>(&'a Readers);
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        self.0.state().attempts -= 1;
+        self.0.freed.notify_all();
     }
 }
 

@@ -5,6 +5,7 @@
 //! of its own would cost two context switches for each statement.
 
 use std::cell::Cell;
+use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
+use tokio::task::JoinSet;
 use tokio_postgres::error::Severity;
 use tokio_postgres::types::ToSql;
 use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, SimpleQueryMessage, Socket, Statement};
@@ -21,8 +23,13 @@ use super::error::Failure;
 use super::target::TargetHost;
 use super::tls::Connector;
 
-/// The time for the TCP connection, TLS and the authentication together. The driver limits only the first.
-const OPEN_TIMEOUT: Duration = Duration::from_secs(10);
+/// The time for the TCP connection, TLS and the authentication, of all hosts together. The driver limits only the first
+/// of them. Requests without a connection wait this long.
+const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The time after which a silent host no longer delays the next one. A host in the same data centre answers within a few
+/// milliseconds.
+const HEAD_START: Duration = Duration::from_millis(250);
 
 /// The time between two checks whether the caller of a long statement is interrupted.
 const INTERRUPTION_POLL: Duration = Duration::from_millis(100);
@@ -46,24 +53,22 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Opens a session with one host.
-    pub(super) fn open(host: &TargetHost) -> Result<Self, Failure> {
-        let runtime = OwnRuntime::new().map_err(Failure::Runtime)?;
-        let messages = Arc::new(Messages::default());
-        let client = match &host.tls {
+    /// Opens a session with the first of these hosts that accepts writes. A host that is silent does not delay the others
+    /// for long.
+    ///
+    /// # Errors
+    /// The failure of each host.
+    pub(super) fn open(hosts: &[TargetHost]) -> Result<Self, Vec<Failure>> {
+        let runtime = OwnRuntime::new().map_err(|error| vec![Failure::Runtime(error)])?;
+        let mut failures: Vec<Option<Failure>> = hosts.iter().map(|_| None).collect();
+        let opened = block(runtime.get(), OPEN_TIMEOUT, open_first(hosts, &mut failures)).flatten();
+        match opened {
+            Some(Opened { client, messages }) => Ok(Self { runtime, client, messages, is_broken: Cell::new(false) }),
             None => {
-                let (client, connection) = wait(runtime.get(), OPEN_TIMEOUT, host.config.connect(NoTls))?;
-                drop(runtime.get().spawn(Drive { connection, messages: Arc::clone(&messages) }));
-                client
+                let failures = failures.into_iter();
+                Err(failures.map(|failure| failure.unwrap_or(Failure::TimedOut(OPEN_TIMEOUT))).collect())
             }
-            Some(tls) => {
-                let connecting = host.config.connect(Connector(Arc::clone(tls)));
-                let (client, connection) = wait(runtime.get(), OPEN_TIMEOUT, connecting)?;
-                drop(runtime.get().spawn(Drive { connection, messages: Arc::clone(&messages) }));
-                client
-            }
-        };
-        Ok(Self { runtime, client, messages, is_broken: Cell::new(false) })
+        }
     }
 
     /// Returns whether the session has ended, or must not be used again.
@@ -190,15 +195,54 @@ impl Drop for OwnRuntime {
     }
 }
 
-fn wait<T>(
-    runtime: &Runtime,
-    deadline: Duration,
-    future: impl Future<Output = Result<T, tokio_postgres::Error>>,
-) -> Result<T, Failure> {
-    match block(runtime, deadline, future) {
-        Some(outcome) => outcome.map_err(Failure::Driver),
-        None => Err(Failure::TimedOut(deadline)),
+/// The client of an open session. Its runtime drives the connection.
+struct Opened {
+    client: Client,
+    messages: Arc<Messages>,
+}
+
+/// Connects to the hosts in their order, and returns the first that accepts writes. While one of them is silent, asks
+/// those that have refused again, because one of them may be about to become the primary. Returns `None` when all have
+/// failed.
+async fn open_first(hosts: &[TargetHost], failures: &mut [Option<Failure>]) -> Option<Opened> {
+    let mut asked = JoinSet::new();
+    let mut next: VecDeque<usize> = (0..hosts.len()).collect();
+    let mut refused = Vec::new();
+    loop {
+        if let Some(index) = next.pop_front() {
+            let connecting = connect(hosts[index].clone());
+            asked.spawn(async move { (index, connecting.await) });
+        }
+        match tokio::time::timeout(HEAD_START, asked.join_next()).await {
+            Ok(Some(Ok((_, Ok(opened))))) => return Some(opened),
+            Ok(Some(Ok((index, Err(failure))))) => {
+                failures[index] = Some(Failure::Driver(failure));
+                refused.push(index);
+            }
+            // A connection attempt has panicked.
+            Ok(Some(Err(_))) => {}
+            Ok(None) => return None,
+            Err(_) if next.is_empty() => next.extend(refused.drain(..)),
+            Err(_) => {}
+        }
     }
+}
+
+async fn connect(host: TargetHost) -> Result<Opened, tokio_postgres::Error> {
+    let messages = Arc::new(Messages::default());
+    let client = match host.tls {
+        None => {
+            let (client, connection) = host.config.connect(NoTls).await?;
+            drop(tokio::spawn(Drive { connection, messages: Arc::clone(&messages) }));
+            client
+        }
+        Some(tls) => {
+            let (client, connection) = host.config.connect(Connector(tls)).await?;
+            drop(tokio::spawn(Drive { connection, messages: Arc::clone(&messages) }));
+            client
+        }
+    };
+    Ok(Opened { client, messages })
 }
 
 /// Runs the runtime until the future is ready. Returns `None` at the deadline.

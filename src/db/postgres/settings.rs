@@ -47,20 +47,17 @@ pub(crate) enum Use {
 /// If no host does, the error of the last host. A host that refuses for good, for example because of a wrong password,
 /// is reported instead of one that does not answer.
 pub(super) fn open(target: &Target, for_use: Use) -> Result<Connection, OpenError> {
-    let mut reported: Option<OpenError> = None;
-    for host in target.hosts() {
-        let opened = Session::open(host).map_err(|failure| of_connect(&target.to_string(), &failure));
-        match opened.and_then(|session| set_up(target, session, for_use)) {
-            Ok(connection) => return Ok(connection),
-            Err(error) => {
-                let keeps = reported.as_ref().is_some_and(|known| !known.may_pass());
-                if !keeps {
-                    reported = Some(error);
-                }
-            }
+    match Session::open(target.hosts()) {
+        Ok(session) => set_up(target, session, for_use),
+        Err(failures) => {
+            let server = target.to_string();
+            let errors: Vec<OpenError> = failures.iter().map(|failure| of_connect(&server, failure)).collect();
+            let lasting = errors.iter().rposition(|error| !error.may_pass());
+            let reported = lasting.or(errors.len().checked_sub(1));
+            let reported = reported.and_then(|index| errors.into_iter().nth(index));
+            Err(reported.unwrap_or_else(|| OpenError::Url("it has no host".to_owned())))
         }
     }
-    Err(reported.unwrap_or_else(|| OpenError::Url("it has no host".to_owned())))
 }
 
 /// Opens a connection for the steps of a start.

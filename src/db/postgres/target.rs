@@ -36,7 +36,7 @@ const DRIVER_KEEPALIVE_IDLE: Duration = Duration::from_secs(2 * 60 * 60);
 /// The name of a session in `pg_stat_activity`, unless the URL gives another one.
 const APPLICATION_NAME: &str = "appliance";
 
-/// The maximum number of hosts in a URL. Each of them may take [`CONNECT_TIMEOUT`] and the time for the handshake.
+/// The maximum number of hosts in a URL. A silent host delays those after it.
 const HOSTS_MAX: usize = 8;
 
 /// A server, or several servers of which one is the primary.
@@ -47,6 +47,7 @@ pub(crate) struct Target {
 }
 
 /// One of the servers.
+#[derive(Clone)]
 pub(super) struct TargetHost {
     pub(super) config: Config,
     /// `None` without TLS.

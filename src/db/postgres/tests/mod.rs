@@ -119,11 +119,17 @@ fn add(connection: &Connection, id: i64, addend: i64) -> Result<i64, Error> {
 
 /// Waits until the query returns this text.
 fn wait_for(database: &Database, sql: &str, text: &str) {
+    eventually(|| database.psql(sql) == text);
+}
+
+/// Polls a condition.
+#[track_caller]
+fn eventually(mut is_met: impl FnMut() -> bool) {
     for _ in 0..600 {
-        if database.psql(sql) == text {
+        if is_met() {
             return;
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    panic!("{sql} does not return {text}");
+    panic!("the condition is not met");
 }

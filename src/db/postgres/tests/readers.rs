@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Barrier};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::super::lease::Lease;
 use super::super::open_error::OpenError;
@@ -116,6 +116,48 @@ fn a_server_without_a_free_connection_is_unavailable() {
     drop(held);
     let outcome = readers.read(|_| readers.read(one));
     assert_eq!(outcome.unwrap(), 1, "it recovers");
+}
+
+#[test]
+fn reads_without_a_server_share_one_attempt_to_connect() {
+    let Some(database) = Database::create() else { return };
+    let (proxy, _) = database.proxied(PATIENCE);
+    let url = format!("postgres://tester@127.0.0.1:{}/{}?sslmode=disable", proxy.port(), database.name);
+    let readers = Readers::open(Arc::new(super::Target::parse(&url).unwrap()), 8).unwrap();
+    proxy.set(Traffic::Hangs);
+    proxy.cut();
+    let before = proxy.connections();
+    let began = Instant::now();
+    std::thread::scope(|scope| {
+        for read in [(); 8].map(|()| scope.spawn(|| readers.read(sum))) {
+            assert!(matches!(read.join().unwrap(), Err(Error::Unavailable(_))));
+        }
+    });
+    assert!(began.elapsed() < Duration::from_secs(8), "{:?}", began.elapsed());
+    assert_eq!(proxy.connections(), before + 1);
+    proxy.set(Traffic::Flows);
+    super::eventually(|| readers.read(sum).is_ok());
+}
+
+#[test]
+fn a_silent_host_does_not_keep_the_service_from_the_new_primary() {
+    let Some(database) = Database::create() else { return };
+    // The system accepts the connection, and nobody answers.
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let (proxy, _) = database.proxied(PATIENCE);
+    let (silent, port) = (silent.local_addr().unwrap().port(), proxy.port());
+    let url = format!("postgres://tester@127.0.0.1:{silent},127.0.0.1:{port}/{}?sslmode=disable", database.name);
+    let target = super::Target::parse(&url).unwrap();
+    proxy.set(Traffic::Refused);
+    std::thread::scope(|scope| {
+        let opening = scope.spawn(|| settings::open(&target, Use::Read).is_ok());
+        let before = proxy.connections();
+        super::eventually(|| proxy.connections() > before);
+        proxy.set(Traffic::Flows);
+        let began = Instant::now();
+        assert!(opening.join().unwrap(), "the same attempt asks the second host again");
+        assert!(began.elapsed() < Duration::from_secs(2), "{:?}", began.elapsed());
+    });
 }
 
 #[test]
