@@ -52,7 +52,8 @@ impl Client {
         self.send_as("application/x-www-form-urlencoded", "POST", path, Some(""))
     }
 
-    fn send_as(&mut self, media_type: &str, method: &str, path: &str, body: Option<&str>) -> Answer {
+    /// Sends a request whose body has this media type.
+    pub(crate) fn send_as(&mut self, media_type: &str, method: &str, path: &str, body: Option<&str>) -> Answer {
         let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         for (name, value) in &self.fields {
             request.push_str(&format!("{name}: {value}\r\n"));

@@ -4,7 +4,9 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
 mod client;
+mod ledger;
 mod limits;
+mod outage;
 mod portal;
 #[path = "../support/postgres_server.rs"]
 #[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]

@@ -1,6 +1,6 @@
 //! Two servers on one database, with an organization.
 
-use std::io::{BufRead, BufReader, Write};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
 use std::process::{Child, Command, Stdio};
 
@@ -10,7 +10,7 @@ use crate::client::Client;
 use crate::postgres_server::{TestServer, USER};
 
 /// The options of servers in tests that send many requests.
-const NO_RATE_LIMIT: [&str; 2] = ["--rate-limit", "0"];
+const NO_LIMITS: [&str; 4] = ["--rate-limit", "0", "--signup-limit", "0"];
 
 /// Two servers and their database.
 pub(crate) struct Service {
@@ -32,7 +32,7 @@ impl Service {
     /// Starts a database server and two servers, the second after the first has the lease of background work. Returns
     /// `None` if PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
-        Self::start_with(&NO_RATE_LIMIT)
+        Self::start_with(&NO_LIMITS)
     }
 
     /// Starts two servers with these options.
@@ -50,7 +50,7 @@ impl Service {
 
     /// Returns a client of one of the servers, without a credential.
     pub(crate) fn anonymous(&self, server: usize) -> Client {
-        Client::new(self.servers[server].address)
+        self.servers[server].client()
     }
 
     /// Returns a client of one of the servers, with the key of the platform admin.
@@ -65,14 +65,7 @@ impl Service {
 
     /// Creates an organization with a portal and an open role. Returns the ids of both.
     pub(crate) fn organization(&self, slug: &str) -> (String, String) {
-        let mut admin = self.admin(0);
-        let body = json!({ "slug": slug, "name": "Name 0", "portal": { "enabled": true } });
-        let organization = id(&admin.call("POST", "/api/admin/organizations", &body).data());
-        let path = format!("/api/v1/organizations/{organization}/roles");
-        let body = json!({ "name": "Welder", "public": true, "steps": [{ "name": "Call" }] });
-        let role = id(&admin.call("POST", &path, &body).data());
-        admin.send("POST", &format!("/api/v1/roles/{role}/open"), None).succeeded();
-        (organization, role)
+        organization(&mut self.admin(0), slug, 1)
     }
 
     /// Creates a user who owns the organization. Returns the id of the user.
@@ -86,9 +79,18 @@ impl Service {
 }
 
 impl Server {
+    pub(crate) fn start(url: &str) -> Self {
+        Self::spawn_with(url, &NO_LIMITS).await_start()
+    }
+
+    /// Returns a client without a credential.
+    pub(crate) fn client(&self) -> Client {
+        Client::new(self.address)
+    }
+
     /// Starts a process. Await its start before using it.
     pub(crate) fn spawn(url: &str) -> Self {
-        Self::spawn_with(url, &NO_RATE_LIMIT)
+        Self::spawn_with(url, &NO_LIMITS)
     }
 
     /// Starts a process with these options.
@@ -115,6 +117,13 @@ impl Server {
         self
     }
 
+    /// Waits until a process that cannot start has ended. Returns its exit status and its log.
+    pub(crate) fn await_end(mut self) -> (Option<i32>, String) {
+        let mut log = String::new();
+        self.process.stderr.take().unwrap().read_to_string(&mut log).unwrap();
+        (self.process.wait().unwrap().code(), log)
+    }
+
     /// Kills the process, as `kill -9` does.
     pub(crate) fn kill(&mut self) {
         self.process.kill().unwrap();
@@ -127,6 +136,17 @@ impl Drop for Server {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
+}
+
+/// Creates an organization with a portal and an open role with this number of steps. Returns the ids of both.
+pub(crate) fn organization(admin: &mut Client, slug: &str, steps: usize) -> (String, String) {
+    let body = json!({ "slug": slug, "name": "Name 0", "portal": { "enabled": true } });
+    let organization = id(&admin.call("POST", "/api/admin/organizations", &body).data());
+    let path = format!("/api/v1/organizations/{organization}/roles");
+    let steps: Vec<Value> = (1..=steps).map(|number| json!({ "name": format!("Step {number}") })).collect();
+    let role = id(&admin.call("POST", &path, &json!({ "name": "Welder", "public": true, "steps": steps })).data());
+    admin.send("POST", &format!("/api/v1/roles/{role}/open"), None).succeeded();
+    (organization, role)
 }
 
 /// Returns the id of a record.
@@ -143,7 +163,8 @@ pub(crate) fn wait_until(mut is_met: impl FnMut() -> bool) {
     }
 }
 
-fn run(arguments: &[&str], input: &str) -> String {
+/// Runs a command of the service. Returns its output.
+pub(crate) fn run(arguments: &[&str], input: &str) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_appliance"));
     command.args(arguments).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut running = command.spawn().unwrap();

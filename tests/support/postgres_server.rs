@@ -27,12 +27,12 @@ const FOLDERS: [&str; 6] = [
 pub(crate) const USER: &str = "tester";
 
 /// Creates a cluster in a temporary directory and serves it until the standard input ends. The standard input also ends
-/// when the test process is killed. The lines `stop` and `start` on the standard input stop and start the server. The
-/// variable PLACE names the parent of the temporary directory. Without PLACE, the parent is in memory if there is room.
-/// Syncs take almost no time there. They stay on, because the service refuses a server that does not sync its files.
-/// The server listens on a TCP port of the loopback address and on a Unix socket. It asks only the user `secret` for a
-/// password. It supports TLS if the variables CERT and KEY contain a certificate and its key. With the variable
-/// STANDBY, it is a standby without a primary.
+/// when the test process is killed. The lines `stop`, `abort` and `start` on the standard input stop the server, end it
+/// without a shutdown, and start it. The variable PLACE names the parent of the temporary directory. Without PLACE, the
+/// parent is in memory if there is room. Syncs take almost no time there. They stay on, because the service refuses a
+/// server that does not sync its files. The server listens on a TCP port of the loopback address and on a Unix socket.
+/// It asks only the user `secret` for a password. It supports TLS if the variables CERT and KEY contain a certificate
+/// and its key. With the variable STANDBY, it is a standby without a primary.
 const SCRIPT: &str = r#"set -eu
 bin=$1; port=$2; shift 2
 place=${PLACE:-/tmp}
@@ -57,18 +57,19 @@ start() {
   server=$!
 }
 stop() {
-  kill -INT "$server" || true
+  kill "$1" "$server" || true
   wait "$server" || true
 }
 echo "$dir"
 start "$@"
 while read -r order; do
   case $order in
-    stop) stop ;;
+    stop) stop -INT ;;
+    abort) stop -QUIT ;;
     start) start "$@" ;;
   esac
 done
-stop
+stop -INT
 "#;
 
 /// A server.
@@ -98,6 +99,11 @@ impl TestServer {
     /// Starts a server whose files are on a disk, for measurements.
     pub(crate) fn start_on_disk() -> Option<Self> {
         Self::start_in(&[], &[("PLACE", "/tmp")])
+    }
+
+    /// Starts a server whose files are in a directory, for example on a small disk.
+    pub(crate) fn start_at(place: &str, settings: &[&str]) -> Option<Self> {
+        Self::start_in(settings, &[("PLACE", place)])
     }
 
     /// Starts a standby.
@@ -144,6 +150,12 @@ impl TestServer {
     /// Stops the server, which ends all sessions.
     pub(crate) fn stop(&self) {
         self.order("stop");
+        self.wait_until(false);
+    }
+
+    /// Ends the server at once, as `pg_ctl stop --mode=immediate` does. Its next start recovers the database.
+    pub(crate) fn abort(&self) {
+        self.order("abort");
         self.wait_until(false);
     }
 
@@ -198,7 +210,8 @@ impl TestServer {
         command
     }
 
-    fn try_psql(&self, database: &str, sql: &str) -> Result<String, String> {
+    /// Runs statements that may fail. Returns the output or the message.
+    pub(crate) fn try_psql(&self, database: &str, sql: &str) -> Result<String, String> {
         self.output(database, &[], sql).map(|output| output.trim().to_owned())
     }
 
@@ -220,6 +233,14 @@ impl TestServer {
         let mut process = self.psql_client(database).stderr(Stdio::inherit()).spawn().unwrap();
         let (input, output) = (process.stdin.take(), BufReader::new(process.stdout.take().unwrap()));
         Session { process, input, output }
+    }
+
+    /// Opens a session of a user, or returns `None` if the server refuses the connection.
+    pub(crate) fn session_of(&self, user: &str, database: &str) -> Option<Session> {
+        let mut process = self.psql_client(database).args(["-U", user]).stderr(Stdio::null()).spawn().unwrap();
+        let (input, output) = (process.stdin.take(), BufReader::new(process.stdout.take().unwrap()));
+        let mut session = Session { process, input, output };
+        session.try_run("SELECT WHERE false").then_some(session)
     }
 
     fn output(&self, database: &str, options: &[&str], sql: &str) -> Result<String, String> {
@@ -273,10 +294,16 @@ pub(crate) struct Session {
 impl Session {
     /// Runs statements that return no rows, and waits until they have ended.
     pub(crate) fn run(&mut self, sql: &str) {
-        self.input.as_mut().unwrap().write_all(format!("{sql};\n\\echo ended\n").as_bytes()).unwrap();
+        assert!(self.try_run(sql), "{sql}");
+    }
+
+    /// Runs statements that return no rows. Returns whether they have succeeded.
+    fn try_run(&mut self, sql: &str) -> bool {
+        let statements = format!("{sql};\n\\echo ended\n");
         let mut line = String::new();
-        self.output.read_line(&mut line).unwrap();
-        assert_eq!(line, "ended\n", "{sql}");
+        // Without a session, the client ends without reading the statements.
+        let is_sent = self.input.as_mut().unwrap().write_all(statements.as_bytes()).is_ok();
+        is_sent && self.output.read_line(&mut line).is_ok() && line == "ended\n"
     }
 }
 
