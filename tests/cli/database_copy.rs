@@ -112,19 +112,14 @@ pub(crate) fn run_and_kill(dir: &WorkDir, from: &str, to: &str, lines: usize) ->
 /// Runs a copy until it has written a line for which `is_last` is true, and kills it. Returns whether it ended before.
 pub(crate) fn run_and_kill_at(dir: &WorkDir, from: &str, to: &str, mut is_last: impl FnMut(&str) -> bool) -> bool {
     let mut child = dir.command(&["copy", "--from", from, "--to", to]).spawn().unwrap();
-    let mut output = BufReader::new(child.stderr.take().unwrap());
-    loop {
-        let mut line = String::new();
-        if output.read_line(&mut line).unwrap() == 0 {
-            assert!(child.wait().unwrap().success());
-            return true;
-        }
-        if is_last(&line) {
-            child.kill().unwrap();
-            child.wait().unwrap();
-            return false;
-        }
+    let output = BufReader::new(child.stderr.take().unwrap());
+    let is_killed = output.lines().any(|line| is_last(&line.unwrap()));
+    if is_killed {
+        child.kill().unwrap();
     }
+    let status = child.wait().unwrap();
+    assert!(is_killed || status.success(), "{status}");
+    !is_killed
 }
 
 #[test]

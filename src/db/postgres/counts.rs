@@ -130,7 +130,7 @@ fn read(connection: &Connection, keys: &BTreeSet<CountKey>) -> Result<StoredCoun
 }
 
 fn parse(numbers: &str) -> Option<StoredCount> {
-    let mut numbers = numbers.split(' ').map(|number| number.parse::<i64>());
+    let mut numbers = numbers.split(' ').map(str::parse::<i64>);
     let uses = u32::try_from(numbers.next()?.ok()?).ok()?;
     let mut time = || Some(Timestamp::from_micros(numbers.next()?.ok()?));
     Some(StoredCount { uses, at: time()?, before_at: time()?, expires_at: time()? })
