@@ -9,6 +9,7 @@
 //! runtime with one thread must not call it.
 
 pub(crate) mod command;
+mod connect;
 mod connection;
 pub(crate) mod counts;
 pub(super) mod driver;

@@ -5,44 +5,29 @@
 //! of its own would cost two context switches for each statement.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
 use tokio::runtime::{Builder, Handle, Runtime, RuntimeFlavor};
-use tokio::task::JoinSet;
-use tokio_postgres::error::Severity;
 use tokio_postgres::types::ToSql;
-use tokio_postgres::{AsyncMessage, Client, Connection, NoTls, Row, SimpleQueryMessage, Socket, Statement};
+use tokio_postgres::{Client, Row, SimpleQueryMessage, Statement};
 
+use super::connect::{Messages, Opened, open_first};
 use super::error::Failure;
 use super::target::TargetHost;
-use super::tls::Connector;
 
 /// The time for the TCP connection, TLS and the authentication, of all hosts together. The driver limits only the first
 /// of them. Requests without a connection wait this long.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The time after which a silent host no longer delays the next one. A host in the same data centre answers within a few
-/// milliseconds.
-const HEAD_START: Duration = Duration::from_millis(250);
 
 /// The time between two checks whether the caller of a long statement is interrupted.
 const INTERRUPTION_POLL: Duration = Duration::from_millis(100);
 
 /// The parameters of a statement.
 pub(super) type Params<'a> = [&'a (dyn ToSql + Sync)];
-
-/// The messages that the server sends without being asked.
-#[derive(Default)]
-struct Messages {
-    /// Whether a warning has arrived since the last call of [`Session::take_warning`].
-    has_warning: AtomicBool,
-}
 
 /// A session. After a wait has reached its deadline, the session is broken, because the server may still be working.
 pub(super) struct Session {
@@ -78,7 +63,7 @@ impl Session {
 
     /// Returns whether the server has sent a warning since the last call.
     pub(super) fn take_warning(&self) -> bool {
-        self.messages.has_warning.swap(false, Ordering::Relaxed)
+        self.messages.take_warning()
     }
 
     /// Runs statements without parameters in one round trip.
@@ -195,56 +180,6 @@ impl Drop for OwnRuntime {
     }
 }
 
-/// The client of an open session. Its runtime drives the connection.
-struct Opened {
-    client: Client,
-    messages: Arc<Messages>,
-}
-
-/// Connects to the hosts in their order, and returns the first that accepts writes. While one of them is silent, asks
-/// those that have refused again, because one of them may be about to become the primary. Returns `None` when all have
-/// failed.
-async fn open_first(hosts: &[TargetHost], failures: &mut [Option<Failure>]) -> Option<Opened> {
-    let mut asked = JoinSet::new();
-    let mut next: VecDeque<usize> = (0..hosts.len()).collect();
-    let mut refused = Vec::new();
-    loop {
-        if let Some(index) = next.pop_front() {
-            let connecting = connect(hosts[index].clone());
-            asked.spawn(async move { (index, connecting.await) });
-        }
-        match tokio::time::timeout(HEAD_START, asked.join_next()).await {
-            Ok(Some(Ok((_, Ok(opened))))) => return Some(opened),
-            Ok(Some(Ok((index, Err(failure))))) => {
-                failures[index] = Some(Failure::Driver(failure));
-                refused.push(index);
-            }
-            // A connection attempt has panicked.
-            Ok(Some(Err(_))) => {}
-            Ok(None) => return None,
-            Err(_) if next.is_empty() => next.extend(refused.drain(..)),
-            Err(_) => {}
-        }
-    }
-}
-
-async fn connect(host: TargetHost) -> Result<Opened, tokio_postgres::Error> {
-    let messages = Arc::new(Messages::default());
-    let client = match host.tls {
-        None => {
-            let (client, connection) = host.config.connect(NoTls).await?;
-            drop(tokio::spawn(Drive { connection, messages: Arc::clone(&messages) }));
-            client
-        }
-        Some(tls) => {
-            let (client, connection) = host.config.connect(Connector(tls)).await?;
-            drop(tokio::spawn(Drive { connection, messages: Arc::clone(&messages) }));
-            client
-        }
-    };
-    Ok(Opened { client, messages })
-}
-
 /// Runs the runtime until the future is ready. Returns `None` at the deadline.
 fn block<T>(runtime: &Runtime, deadline: Duration, future: impl Future<Output = T>) -> Option<T> {
     // The timer belongs to the runtime, so it is made inside.
@@ -261,29 +196,6 @@ fn leave_runtime<T>(f: impl FnOnce() -> T) -> T {
     match Handle::try_current() {
         Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => tokio::task::block_in_place(f),
         _ => f(),
-    }
-}
-
-/// The driver's side of a session: it writes requests, reads answers, and receives messages.
-struct Drive<T> {
-    connection: Connection<Socket, T>,
-    messages: Arc<Messages>,
-}
-
-impl<T: tokio_postgres::tls::TlsStream + Unpin> Future for Drive<T> {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        loop {
-            match std::task::ready!(self.connection.poll_message(cx)) {
-                Some(Ok(AsyncMessage::Notice(notice))) if notice.parsed_severity() == Some(Severity::Warning) => {
-                    self.messages.has_warning.store(true, Ordering::Relaxed);
-                }
-                Some(Ok(_)) => {}
-                // The client reports the failure to its caller.
-                Some(Err(_)) | None => return Poll::Ready(()),
-            }
-        }
     }
 }
 

@@ -46,10 +46,6 @@ pub(crate) struct LogTail {
     state: RefCell<TailState>,
     /// Whether this transaction has moved rows.
     has_moved: Cell<bool>,
-    #[cfg_attr(
-        not(feature = "postgres"),
-        expect(dead_code, reason = "only servers of one database read foreign rows")
-    )]
     elsewhere: Arc<RequestsElsewhere>,
 }
 
