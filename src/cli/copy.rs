@@ -1,4 +1,4 @@
-//! `appliance copy`: copies a whole database between a file and a PostgreSQL server.
+//! `appliance copy`: copies a whole database from a file to a PostgreSQL server, or back, or to another server.
 
 use std::path::PathBuf;
 
@@ -35,6 +35,7 @@ pub struct Args {
 
 /// # Errors
 /// Exit status 78 if only a person can remove the cause, and 1 if the same command might succeed later.
+/// A build without PostgreSQL always fails with 2.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     supported::run(args, world)
 }

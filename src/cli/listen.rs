@@ -19,8 +19,8 @@ pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
         Some(_) => text.parse().ok(),
     };
     parsed.ok_or_else(|| {
-        "an address to listen on is a port (8080, on this machine only), localhost:8080, 127.0.0.1:8080, [::1]:8080, or \
-         :8080 for every IPv4 interface; a port is at most 65535, and host names are not looked up"
+        "an address to listen on is a port (8080, on this machine only), localhost:8080, an IP address with a port \
+         (127.0.0.1:8080 or [::1]:8080), or :8080 for every IPv4 interface; a port is at most 65535, and host names are not looked up"
             .to_owned()
     })
 }

@@ -22,9 +22,10 @@ use crate::world::World;
 ///
 /// With --check, the command changes nothing and works while a service of the older version runs. It prints the format
 /// versions, the upgrades, the tables, indexes and triggers that change, the size of the file, the estimated time of
-/// the upgrade, the free space that the upgrade needs, and the free space now. The exit status is 0 if the upgrade can
-/// run or the file needs none. It is 1 if the upgrade cannot run, because the file is from a newer version or cannot be
-/// used, because the upgrade would fail, or because the disk of the file has too little free space.
+/// the upgrade, the free space that the upgrade needs, and the free space now. It rehearses the upgrade on the tables
+/// without their rows. The exit status is 0 if the check finds no obstacle, or if the file needs no upgrade. It is 1 if
+/// the file is from a newer version or cannot be used, if the rehearsal fails, or if the disk of the file has too little
+/// free space.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -40,7 +41,7 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the file is from a newer version or cannot be used, if the upgrade fails or would fail, or if the disk of
+/// Fails if the file is from a newer version or cannot be used, if the upgrade or its rehearsal fails, or if the disk of
 /// the file has too little free space. With `--check`, also fails if standard output cannot be written to. Without
 /// `--check`, also fails if a service or another command holds the lock of the file. After a failure, the file is
 /// unchanged.

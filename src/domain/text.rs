@@ -14,8 +14,8 @@ pub const SLUG_CHARACTERS_MAX: usize = 64;
 pub const NAME_CHARACTERS_MAX: usize = 255;
 
 /// The error detail for a string that is not a valid new address.
-pub const EMAIL_MUST_BE: &str =
-    "an email address of at most 254 characters, without spaces, quotes, brackets or any of , ; : ? & % # / | \\";
+pub const EMAIL_MUST_BE: &str = "an email address of at most 254 characters, without spaces, double quotes, \
+                                 backticks, brackets or any of , ; : ? & % # / | \\";
 
 /// Characters that a new address must not have before its `@`.
 const NOT_IN_ADDRESSES: &[char] =

@@ -1,4 +1,4 @@
-//! The copy of a whole database to the other engine.
+//! The copy of a whole database to the other engine, or to another server.
 
 #[cfg(feature = "postgres")]
 use std::path::Path;

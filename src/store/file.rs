@@ -48,7 +48,7 @@ pub fn prepare_to_read(path: &Path) -> Result<(), OpenError> {
 /// nothing.
 ///
 /// # Errors
-/// [`OpenError::Newer`] if the file has a newer version; [`OpenError::NotUpgraded`] if the upgrade would fail. The
+/// [`OpenError::Newer`] if the file has a newer version; [`OpenError::NotUpgraded`] if the rehearsal fails. The
 /// other errors are also errors of [`prepare_to_read`].
 pub fn plan_upgrade(path: &Path) -> Result<Option<UpgradePlan>, OpenError> {
     plan(path, &CURRENT)

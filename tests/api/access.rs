@@ -1,6 +1,6 @@
 //! Access rules of the endpoints for rejecting, hiring, `me` and API keys. The tests cover each kind of caller at each
-//! endpoint, the separation of organizations, the immediate effect of changes to roles and memberships, and scopes,
-//! which only narrow a user's rights.
+//! endpoint, the separation of organizations, the immediate effect of changes to platform roles and
+//! memberships, and scopes, which only narrow a user's rights.
 
 use serde_json::{Value, json};
 
@@ -15,7 +15,7 @@ crate::tests![
     removing_a_member_takes_effect_at_once,
     demoting_an_admin_takes_effect_at_once,
     promoting_a_user_takes_effect_at_once,
-    a_member_of_two_organizations_has_a_separate_role_in_each,
+    a_member_of_two_organizations_has_a_separate_organization_role_in_each,
     an_admin_manages_every_organization,
     an_admin_decides_even_with_the_organization_role_member,
     only_the_scope_pipeline_write_allows_decisions,
@@ -49,7 +49,7 @@ const SCOPES: [&str; 5] = ["candidates:read", "candidates:write", "roles:read", 
 fn each_caller_gets_the_expected_answer_at_each_endpoint() {
     let app = App::start();
     for (name, client, expected) in callers(&app) {
-        // Each caller gets a key that is not revoked, and candidates without a decision.
+        // Each caller acts on an organization of its own, with a key that is not revoked and candidates without a decision.
         let target = app.hiring();
         app.change(&format!(
             "UPDATE memberships SET organization_id = '{}' WHERE organization_id = 'home'",
@@ -199,7 +199,7 @@ fn promoting_a_user_takes_effect_at_once() {
     client.post_empty(&theirs.reject(0)).expect(200);
 }
 
-fn a_member_of_two_organizations_has_a_separate_role_in_each() {
+fn a_member_of_two_organizations_has_a_separate_organization_role_in_each() {
     let app = App::start();
     let first = app.hiring();
     let second = app.hiring_with(|document| {
@@ -378,7 +378,7 @@ fn callers(app: &App) -> Vec<(String, Client, Row)> {
     callers
 }
 
-/// Returns the interchange document of the organization `home`, with a user for each role.
+/// Returns the interchange document of the organization `home`, with a user for each organization role.
 fn home() -> Value {
     let roles = ["owner", "admin", "moderator", "hr_representative", "member"];
     let id = |role: &str| format!("home_{role}");

@@ -15,7 +15,7 @@ crate::tests![
     retention_starts_at_the_newest_decision_when_every_application_has_ended,
     retention_without_an_application_starts_at_the_last_change,
     retention_of_imported_decisions_starts_at_their_own_date,
-    more_than_twenty_erasures_a_day_wait_for_a_confirmation,
+    in_a_small_organization_more_than_twenty_erasures_a_day_wait_for_a_confirmation,
     a_clock_that_jumps_ahead_erases_nobody,
     a_clock_jump_is_believed_after_an_uptime_of_the_same_length,
     an_admin_who_confirms_the_time_ends_the_wait,
@@ -279,7 +279,7 @@ fn retention_of_imported_decisions_starts_at_their_own_date() {
     assert_eq!(clock.erased(), ["rejected_then", "hired_then", "hired_tomorrow", "rejected_now"]);
 }
 
-fn more_than_twenty_erasures_a_day_wait_for_a_confirmation() {
+fn in_a_small_organization_more_than_twenty_erasures_a_day_wait_for_a_confirmation() {
     const MANY: usize = 100;
     let clock = Clock::start(|document| {
         let candidate = |nth: usize| {

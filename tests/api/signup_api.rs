@@ -128,7 +128,7 @@ fn all_validation_errors_are_reported_together() {
             "is required",
             "must be an email address",
             "must have no control character (U+0007)",
-            "must be addresses that begin with http:// or https://",
+            "must be http:// or https:// addresses with a host, and without a user name or spaces",
             "must have no NUL character (U+0000)",
             "is required",
             "must be a language tag such as en, de-CH or zh-Hant",

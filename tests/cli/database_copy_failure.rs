@@ -103,7 +103,7 @@ fn a_change_of_the_source_between_two_parts_of_a_copy_is_noticed() {
     // The change of one row in the middle shows when all rows are compared.
     assert!(!run_and_kill_at(&dir, "a.db", &url, is_end_of_rows));
     dir.change("a.db", first);
-    let differs = "the table candidates differs from its source";
+    let differs = ") differs from its source (";
     assert_stopped(&copy(&dir, "a.db", &url), 78, differs);
     // The destination remains an incomplete copy, which no service uses.
     dir.run(&["serve", "--listen", "127.0.0.1:0", "--db", &url]).failed(78, "is an incomplete copy");

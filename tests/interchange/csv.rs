@@ -118,7 +118,7 @@ fn all_faults_of_a_row_are_reported_together() {
         Gus,gus@x.org,Double,,Hired,Talk,never,\n";
     company.csv(table).refused(&[
         "line 2: name is missing; it must be a string of at most 255 characters; email must be an email address of at most 254 \
-         characters, without spaces, quotes, brackets or any of , ; : ? & % # / | \\, but is \"dan\"; appliedAt must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, \
+         characters, without spaces, double quotes, backticks, brackets or any of , ; : ? & % # / | \\, but is \"dan\"; appliedAt must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, \
          but is \"soon\"; status must be one of In Progress, Not Selected, Hired, Withdrawn, but is \"Dismissed\"; hiredDate \
          must be a date such as 2026-11-21, or an RFC 3339 date-time with an offset, but is \"yesterday\"; role is \
          \"Nobody\", but the organization has no such role",

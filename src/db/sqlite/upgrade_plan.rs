@@ -71,7 +71,7 @@ impl Effect {
 /// Returns the plan of the upgrade to this schema, or `None` if the file already has the version of this schema.
 ///
 /// # Errors
-/// [`OpenError::Newer`] if the file has a newer version; [`OpenError::NotUpgraded`] if the upgrade would fail; another
+/// [`OpenError::Newer`] if the file has a newer version; [`OpenError::NotUpgraded`] if the rehearsal fails; another
 /// error if the file cannot be used.
 pub(crate) fn plan(path: &Path, schema: &Schema) -> Result<Option<UpgradePlan>, OpenError> {
     let found = file::version_to_read(path)?;

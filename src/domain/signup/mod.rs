@@ -72,7 +72,7 @@ pub enum FieldFault {
     NotAnAddress,
     /// The list has more entries than this.
     TooMany(usize),
-    /// An entry is not an http or https URL.
+    /// An entry is not an http or https URL that clearly shows its host.
     NotALink,
 }
 
@@ -85,7 +85,9 @@ impl FieldFault {
             Self::Unreadable(flaw) => flaw.sentence(),
             Self::NotAnAddress => "must be an email address".to_owned(),
             Self::TooMany(max) => format!("must have at most {max} items"),
-            Self::NotALink => "must be addresses that begin with http:// or https://".to_owned(),
+            Self::NotALink => {
+                "must be http:// or https:// addresses with a host, and without a user name or spaces".to_owned()
+            }
         }
     }
 }

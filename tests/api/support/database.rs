@@ -21,7 +21,7 @@ const TEMPLATE: &str = "template_of_tests";
 /// Functions of SQLite that tests use in statements.
 const FUNCTIONS: &str = include_str!("sqlite_functions.sql");
 
-/// The SQLite syntax in the statements of tests, each with its replacement for PostgreSQL. All other syntax in these
+/// The SQLite constructs in the statements of tests, each with its replacement for PostgreSQL. All other syntax in these
 /// statements must be valid on both engines.
 const SYNTAX: [(&str, &str); 6] = [
     (" main.", " public."),
@@ -119,7 +119,7 @@ fn bytes(hex: &str) -> Option<Vec<u8>> {
     digits.map(|two| two.and_then(|two| u8::from_str_radix(two, 16).ok())).collect()
 }
 
-/// The lock that the service takes to write, held by another process.
+/// The lock that the service takes to write, held by another connection.
 pub(crate) enum WriteLock {
     File(rusqlite::Connection),
     Server(Session),
