@@ -14,7 +14,7 @@ fn healthy() -> WorkDir {
     dir.imported("a.db");
     std::fs::set_permissions(dir.path("."), std::fs::Permissions::from_mode(0o700)).unwrap();
     report_synchronized(&dir, "yes");
-    // The backup directory is on the same disk. A hook stands for the copy on another disk.
+    // The backup directory is on the same disk. A hook stands in for the copy on another disk.
     std::fs::create_dir(dir.path("copies")).unwrap();
     dir
 }
@@ -70,7 +70,7 @@ fn state(dir: &WorkDir) -> BTreeMap<String, (u64, std::time::SystemTime)> {
 }
 
 #[test]
-fn a_sound_installation_has_no_problem_running_or_stopped_and_is_not_changed() {
+fn a_sound_installation_has_no_problems_while_running_or_stopped_and_is_not_changed() {
     let dir = healthy();
     let service = serve_with_backup(&dir, &[]);
     let base_url = service.url();

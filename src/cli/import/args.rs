@@ -37,7 +37,11 @@ use crate::interchange::workable::WORKABLE;
 /// they are first staged, and nobody can see them. They become visible a few at a time after the import is committed. A
 /// committed import is always completed: if the command is killed, `serve` or the next import completes it. An import
 /// reads at most 512 MiB.
-#[cfg_attr(feature = "postgres", doc = "", doc = "Also imports into a PostgreSQL server.")]
+#[cfg_attr(
+    feature = "postgres",
+    doc = "",
+    doc = "Also imports into a PostgreSQL server, at most 20,000 applications at a time, whether or not `serve` runs."
+)]
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = format!("{}\n\n{}", help::FORMATS, help::EXAMPLES))]
 pub struct Args {

@@ -17,8 +17,8 @@ use crate::db::hooks::Hooks;
 use crate::db::job::{Answering, Job, answer_all};
 use crate::db::tx::{self, Error, Tx, Undo};
 
-/// The maximum time in which the jobs or rows of a failed batch begin to run one by one. The rest are refused, because
-/// a server that is slow or locked would make each of them wait in turn.
+/// The time after which no further job or row of a failed batch begins to run alone. The rest are refused, because a
+/// server that is slow or locked would make each of them wait in turn.
 const ALONE_MAX: Duration = Duration::from_secs(5);
 
 /// The writer on which the service runs all writing jobs.

@@ -1,4 +1,4 @@
-//! Digests of tables, which are equal on both engines if and only if each value is.
+//! Digests of tables. The digests of a table on two engines are equal if and only if all values are equal.
 
 use sha2::{Digest as _, Sha256};
 
@@ -27,9 +27,8 @@ pub(super) fn of_table(connection: &Connection, table: &Table) -> Result<TableDi
     Ok(TableDigest { rows, digest: hash.finalize().into() })
 }
 
-/// Returns a digest of the last row of each table, which changes with nearly every act. Among these rows are the newest
-/// activity, and the only rows of tables with counters and times that change with each start. The digest is a quick
-/// check before the comparison of all tables.
+/// Returns one digest of the last rows of all tables. Nearly every act changes it, because the last rows include the
+/// newest activity row. The digest is a quick check before the comparison of all tables.
 pub(super) fn of_state(connection: &Connection, catalog: &Catalog) -> Result<[u8; 32], Error> {
     let mut hash = Sha256::new();
     for table in &catalog.tables {
