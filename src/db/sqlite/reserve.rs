@@ -1,7 +1,7 @@
 //! The reserve: a file next to the database, `FILE.reserve`, that holds disk space for the acts that must work on a
 //! full disk. When the disk is full, jobs of the grades Vital and Upkeep release slices of the reserve. Examples of
-//! such jobs are erasures by people, revocations, sign-ins, and jobs that free space. The service restores the reserve when the
-//! disk has room.
+//! such jobs are erasures by people, revocations, sign-ins, and jobs that free space. The service restores the reserve
+//! when the disk has room.
 //!
 //! While the disk is full, jobs of the other grades are refused before they reach SQLite. Otherwise, they would use up
 //! the space that the reserve has released.
@@ -30,7 +30,8 @@ const SLICES: u64 = 16;
 const SLICE_BYTES_MIN: u64 = 256 << 10;
 
 /// The error for ordinary writes while the disk is full. The text is for the log.
-const FULL: &str = "the disk is full; only acts that may use the reserve, such as erasures by people, revocations and sign-ins, are written";
+const FULL: &str = "the disk is full; only acts that may use the reserve, such as erasures by people, revocations and \
+                    sign-ins, are written";
 
 pub struct Reserve {
     /// The path of the reserve and its directory. `None` if the data is not in a file of this machine.
