@@ -129,7 +129,11 @@ fn reads_without_a_server_share_one_attempt_to_connect() {
     let before = proxy.connections();
     let began = Instant::now();
     std::thread::scope(|scope| {
-        for read in [(); 8].map(|()| scope.spawn(|| readers.read(sum))) {
+        let first = scope.spawn(|| readers.read(sum));
+        // The first read has found that its connection is broken, and is now the one that connects.
+        super::eventually(|| proxy.connections() > before);
+        let others = [(); 7].map(|()| scope.spawn(|| readers.read(sum)));
+        for read in others.into_iter().chain([first]) {
             assert!(matches!(read.join().unwrap(), Err(Error::Unavailable(_))));
         }
     });
