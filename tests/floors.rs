@@ -455,7 +455,7 @@ fn clock_and_randomness_stay_in_the_world(source: &Source) -> Vec<String> {
 }
 
 fn async_stays_at_the_edge(source: &Source) -> Vec<String> {
-    // The attempts to connect to PostgreSQL ask several hosts at the same time.
+    // `connect.rs` asks several hosts for a connection to PostgreSQL at the same time.
     let is_edge = ["cli/serve/mod.rs", "db/postgres/connect.rs"].contains(&source.path.as_str());
     if is_edge || source.is_under("http/server") || source.is_under("hr") {
         return Vec::new();

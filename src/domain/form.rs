@@ -145,7 +145,7 @@ mod tests {
     }
 
     #[test]
-    fn forms_are_good_from_three_seconds_to_a_day() {
+    fn a_form_has_a_good_age_from_three_seconds_to_a_day() {
         let form = SignedForm { id: "f".to_owned(), created_at: at(0) };
         let (least, most) = (FORM_AGE_MIN.as_micros() as i64, FORM_AGE_MAX.as_micros() as i64);
         for (now, age) in [

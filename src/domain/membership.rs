@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_gives_a_role_above_their_own() {
+    fn nobody_gives_an_organization_role_above_their_own() {
         for role in ROLES {
             assert!(require_assignable(caller(Owner), member(Member), role).is_ok(), "{role:?}");
             assert_eq!(require_assignable(caller(Admin), member(Member), role).is_ok(), role != Owner, "{role:?}");

@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn contradictory_seats_are_reported() {
+    fn contradictions_between_the_status_and_the_positions_are_reported() {
         use RoleStatus::{Closed, Draft, Filled, Open};
         assert!(seats(Closed, 1, 2).contradiction().is_some());
         assert!(seats(Filled, 2, 1).contradiction().is_some());

@@ -49,7 +49,8 @@ const SCOPES: [&str; 5] = ["candidates:read", "candidates:write", "roles:read", 
 fn each_caller_gets_the_expected_answer_at_each_endpoint() {
     let app = App::start();
     for (name, client, expected) in callers(&app) {
-        // Each caller acts on an organization of its own, with a key that is not revoked and candidates without a decision.
+        // Each caller gets its own target organization, so that no earlier caller has revoked the target key or decided
+        // on a candidate.
         let target = app.hiring();
         app.change(&format!(
             "UPDATE memberships SET organization_id = '{}' WHERE organization_id = 'home'",

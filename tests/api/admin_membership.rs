@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    putting_a_membership_creates_it_or_changes_its_role,
+    putting_a_membership_creates_it_or_changes_its_organization_role,
     a_membership_takes_effect_with_the_next_request,
     removing_a_membership_takes_effect_with_the_next_request,
     an_invalid_organization_role_is_refused,
@@ -34,7 +34,7 @@ fn put(app: &App, hiring: &Hiring, user: &str, org_role: &str) -> Value {
     app.admin().put(&membership_path(hiring, user), &json!({ "orgRole": org_role })).expect(200).json()["data"].clone()
 }
 
-fn putting_a_membership_creates_it_or_changes_its_role() {
+fn putting_a_membership_creates_it_or_changes_its_organization_role() {
     let app = App::start();
     let (hiring, ada) = (app.hiring(), create_ada(&app));
     app.pass(60);

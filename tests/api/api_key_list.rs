@@ -11,7 +11,7 @@ crate::tests![
     revoked_and_expired_keys_stay_listed,
     requests_are_counted_and_dated,
     the_owner_is_shown_with_current_data,
-    an_owner_without_a_membership_has_no_role_and_no_organization,
+    an_owner_without_a_membership_has_no_organization_and_no_organization_role,
     the_first_membership_of_an_interchange_document_is_the_oldest,
     memberships_of_an_earlier_import_are_older,
     only_admins_list_keys,
@@ -137,7 +137,7 @@ fn the_owner_is_shown_with_current_data() {
     assert_eq!(owner["orgRole"], "owner");
 }
 
-fn an_owner_without_a_membership_has_no_role_and_no_organization() {
+fn an_owner_without_a_membership_has_no_organization_and_no_organization_role() {
     let app = App::start();
     app.import(&json!({ "users": [{ "id": "user_alone", "email": "Alone@Example.org", "name": "Alone" }] }));
     let (id, _) = app.make_key("user_alone");

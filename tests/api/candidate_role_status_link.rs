@@ -9,7 +9,7 @@ crate::tests![
     a_new_link_opens_the_status_page_and_ends_the_old_link,
     a_token_has_43_characters_and_the_file_stores_only_its_digest,
     activity_records_a_new_link_without_the_link,
-    a_new_link_keeps_the_language_unless_another_is_given,
+    a_new_link_retains_the_language_unless_another_is_given,
     a_language_that_is_not_a_language_tag_is_refused,
     a_new_link_still_shows_a_withdrawal,
     an_erased_candidate_gets_no_link,
@@ -68,7 +68,7 @@ fn activity_records_a_new_link_without_the_link() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_new_link_keeps_the_language_unless_another_is_given() {
+fn a_new_link_retains_the_language_unless_another_is_given() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));

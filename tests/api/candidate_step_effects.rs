@@ -28,7 +28,7 @@ crate::tests![
     a_decision_that_fails_midway_leaves_only_its_usage_row,
     a_hire_is_delivered_later_when_its_message_cannot_be_built_yet,
     a_hire_is_delivered_only_if_the_organization_had_an_integration_at_the_time,
-    a_delivery_has_the_id_of_its_activity,
+    the_id_of_a_delivery_follows_from_the_id_of_its_activity_row,
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
@@ -432,7 +432,7 @@ fn a_hire_is_delivered_only_if_the_organization_had_an_integration_at_the_time()
     assert_eq!(owed(&app, "SELECT candidate_role_id, type FROM hr_deliveries"), [expected]);
 }
 
-fn a_delivery_has_the_id_of_its_activity() {
+fn the_id_of_a_delivery_follows_from_the_id_of_its_activity_row() {
     let (app, hiring) = start_integrated();
     app.admin().post_empty(&hiring.hire(0)).expect(200);
     let activity = app.sql("SELECT id FROM activities").join("");

@@ -18,7 +18,7 @@ crate::tests![
     every_route_is_rate_limited,
     other_organizations_and_their_records_are_answered_like_unknown_ones,
     a_disabled_user_is_signed_out,
-    each_form_admits_exactly_the_roles_that_may_submit_it,
+    each_form_admits_exactly_the_callers_who_may_submit_it,
     a_demoted_user_can_no_longer_decide,
     pages_have_the_policy_of_the_console,
     the_script_and_the_style_are_cacheable_until_they_change,
@@ -190,7 +190,7 @@ fn a_disabled_user_is_signed_out() {
     owner.submit("/app/sign-out", &[]).expect(401);
 }
 
-fn each_form_admits_exactly_the_roles_that_may_submit_it() {
+fn each_form_admits_exactly_the_callers_who_may_submit_it() {
     let org_roles = ["owner", "admin", "moderator", "hr_representative", "member", "platform admin"];
     let forms =
         || staff_routes().into_iter().filter(|route| route.method == "POST" && route.path.contains("{orgSlug}"));
@@ -214,7 +214,7 @@ fn each_form_admits_exactly_the_roles_that_may_submit_it() {
                 _ => route.path.ends_with("/preview"),
             };
             let path = staff_path(route, &hiring.slug, &hiring);
-            // A decision names a step, and a change to a membership names the new role.
+            // A decision names a step, and a change to a membership names the new organization role.
             let fields = [("step", &*hiring.candidates[0].steps[1]), ("orgRole", "moderator")];
             let fields = if path.contains("/applications/") {
                 &fields[..1]

@@ -18,7 +18,7 @@ crate::tests![
     a_board_drops_erased_candidates_and_renames_others,
     a_board_shows_hires_and_free_positions,
     the_first_application_brings_the_buttons_of_the_board,
-    a_change_of_the_role_adds_a_notice_and_replaces_nothing,
+    a_change_to_the_role_adds_a_notice_and_replaces_nothing,
     ones_own_change_elsewhere_is_shown_but_not_announced,
     a_candidates_page_gets_the_application_that_changed,
     a_page_of_older_activity_does_not_get_newer_activity,
@@ -80,7 +80,7 @@ fn news(answer: &Answer) -> Option<String> {
     Some(rest.split_once('<')?.0.to_owned())
 }
 
-/// Carries out a decision as the organization's user with this role.
+/// Carries out a decision as the organization's user with this organization role.
 fn decide(app: &App, hiring: &Hiring, org_role: &str, candidate: usize, decision: &str) {
     let step = if decision == "hire" { 3 } else { 1 };
     let path = hiring.decision(candidate, step, decision);
@@ -205,7 +205,7 @@ fn the_first_application_brings_the_buttons_of_the_board() {
     assert!(news(&answer).unwrap().ends_with(" applied"), "{}", answer.text());
 }
 
-fn a_change_of_the_role_adds_a_notice_and_replaces_nothing() {
+fn a_change_to_the_role_adds_a_notice_and_replaces_nothing() {
     let (app, hiring, owner) = start();
     let role = board(&hiring);
     let pages = [role.clone(), format!("{role}/edit"), format!("{role}/steps")];

@@ -14,7 +14,7 @@ crate::tests![
     a_member_cannot_be_invited_again,
     only_owners_and_admins_administer_members,
     an_admin_cannot_act_on_an_owner,
-    a_change_of_a_role_is_saved_once_and_overwrites_no_change_by_somebody_else,
+    a_change_to_an_organization_role_is_saved_once_and_overwrites_no_change_by_somebody_else,
     the_last_owner_can_be_neither_demoted_nor_removed,
     a_reset_link_ends_the_sessions_of_the_person,
     an_owner_cannot_reset_themselves_a_disabled_user_or_a_member_of_another_organization,
@@ -202,7 +202,7 @@ fn an_admin_cannot_act_on_an_owner() {
     assert_eq!(app.sql("SELECT count(*) FROM users WHERE email_key = 'x@example.com'"), ["0"]);
 }
 
-fn a_change_of_a_role_is_saved_once_and_overwrites_no_change_by_somebody_else() {
+fn a_change_to_an_organization_role_is_saved_once_and_overwrites_no_change_by_somebody_else() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

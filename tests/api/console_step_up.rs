@@ -31,7 +31,7 @@ struct Act {
     handler: &'static str,
     path: fn(&Scene) -> String,
     fields: fn(&Scene) -> Fields,
-    /// The action in the activity. The change of a password has none.
+    /// The action in the activity. A password change has none.
     recorded: &'static str,
     /// The page that opens after the confirmation if the confirmation does not carry the form.
     return_to: Option<&'static str>,

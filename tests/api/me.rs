@@ -9,7 +9,7 @@ use crate::support::{Answer, App, fill_path};
 crate::tests![
     a_key_gets_its_user_its_id_and_its_scopes,
     a_session_gets_its_user_without_a_key_or_scopes,
-    the_role_is_the_platform_role,
+    the_role_in_the_answer_is_the_platform_role,
     a_head_request_returns_the_fields_of_a_get,
     query_parameters_and_bodies_are_ignored,
     a_request_without_a_credential_gets_a_challenge_without_an_error,
@@ -55,7 +55,7 @@ fn a_session_gets_its_user_without_a_key_or_scopes() {
     assert_eq!(session.get(ME).expect(200).json(), expected);
 }
 
-fn the_role_is_the_platform_role() {
+fn the_role_in_the_answer_is_the_platform_role() {
     let app = App::start();
     let hiring = app.hiring();
     let admin = app.admin().get(ME).expect(200).json();

@@ -6,7 +6,7 @@ use crate::support::roles::staff;
 use crate::support::{App, Client};
 
 crate::tests![
-    a_member_sees_their_organizations_with_their_role_in_each,
+    a_member_sees_their_organizations_with_their_organization_role_in_each,
     an_admin_sees_all_organizations_newest_first,
     only_admins_see_a_disabled_organization,
     paging_reaches_every_organization,
@@ -21,7 +21,7 @@ fn ids(client: &Client, query: &str) -> Vec<String> {
     page["data"].as_array().unwrap().iter().map(|one| one["id"].as_str().unwrap().to_owned()).collect()
 }
 
-fn a_member_sees_their_organizations_with_their_role_in_each() {
+fn a_member_sees_their_organizations_with_their_organization_role_in_each() {
     let app = App::start();
     let (first, _) = (app.hiring(), app.hiring());
     let third = app.hiring_with(|document| {

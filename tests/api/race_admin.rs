@@ -9,12 +9,12 @@ use crate::support::{Answer, App};
 crate::tests![
     concurrent_creations_give_a_slug_to_one_organization,
     concurrent_changes_give_a_slug_to_one_organization,
-    concurrent_changes_of_an_organization_all_take_effect,
+    concurrent_changes_to_an_organization_all_take_effect,
     concurrent_identical_changes_are_recorded_once,
     concurrent_creations_give_an_address_to_one_user,
     admins_who_disable_each_other_leave_one_enabled,
     admins_who_demote_themselves_leave_one_admin,
-    concurrent_changes_of_a_user_all_take_effect,
+    concurrent_changes_to_a_user_all_take_effect,
     concurrent_puts_make_one_membership,
     concurrent_removals_remove_a_membership_once,
     a_membership_after_a_concurrent_put_and_removal_agrees_with_the_activity,
@@ -72,7 +72,7 @@ fn concurrent_changes_give_a_slug_to_one_organization() {
 }
 
 /// Each request changes a different field, and no change is lost.
-fn concurrent_changes_of_an_organization_all_take_effect() {
+fn concurrent_changes_to_an_organization_all_take_effect() {
     let app = App::start();
     let path = format!("{ORGANIZATIONS}/{}", organization(&app, "acme"));
     let mut clients = connected_clients(&app, 4);
@@ -172,7 +172,7 @@ fn admins_who_demote_themselves_leave_one_admin() {
     assert_sound(&app);
 }
 
-fn concurrent_changes_of_a_user_all_take_effect() {
+fn concurrent_changes_to_a_user_all_take_effect() {
     let app = App::start();
     let path = format!("{USERS}/{}", user(&app, "ada", "user"));
     let mut clients = connected_clients(&app, 3);

@@ -15,7 +15,7 @@ crate::tests![
     a_concurrent_withdrawal_and_hire_exclude_each_other,
     a_concurrent_withdrawal_and_rejection_happen_in_sequence,
     concurrent_changes_to_one_address_succeed_for_one_candidate,
-    concurrent_changes_of_a_name_happen_in_sequence,
+    concurrent_changes_to_a_name_happen_in_sequence,
     an_address_added_and_taken_concurrently_has_one_owner,
     reads_on_every_connection_see_answered_changes,
 ];
@@ -222,7 +222,7 @@ fn concurrent_changes_to_one_address_succeed_for_one_candidate() {
     assert_sound(&app);
 }
 
-fn concurrent_changes_of_a_name_happen_in_sequence() {
+fn concurrent_changes_to_a_name_happen_in_sequence() {
     let app = App::start();
     let organization = RaceOrganization::new(&app, 1, 1);
     let mut clients = connected_clients(&app, 8);

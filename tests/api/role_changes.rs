@@ -11,7 +11,7 @@ crate::tests![
     the_first_answer_has_a_cursor_and_no_changes,
     each_change_names_the_act_the_user_the_time_and_the_ids,
     a_signup_is_a_change_without_a_user,
-    changes_of_other_roles_and_acts_that_only_read_are_not_listed,
+    changes_to_other_roles_and_acts_that_only_read_are_not_listed,
     acts_on_erased_candidates_are_not_listed,
     changes_to_the_role_itself_are_not_listed_but_change_the_etag,
     an_answer_covers_at_most_two_hundred_acts,
@@ -98,7 +98,7 @@ fn a_signup_is_a_change_without_a_user() {
     assert_eq!((&last["action"], &last["by"]), (&json!("candidate_role.signed_up"), &Value::Null));
 }
 
-fn changes_of_other_roles_and_acts_that_only_read_are_not_listed() {
+fn changes_to_other_roles_and_acts_that_only_read_are_not_listed() {
     let (app, hiring, client) = start();
     let document = attachment::applied(&app, &hiring);
     let after = current(&client, &hiring);

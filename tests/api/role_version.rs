@@ -14,8 +14,8 @@ crate::tests![
     applications_decisions_and_reads_do_not_change_the_version,
     an_imported_role_has_its_id_as_its_version,
     if_none_match_is_ignored,
-    a_change_of_the_seen_version_is_made,
-    a_change_of_an_older_version_is_refused_and_changes_nothing,
+    a_change_to_the_seen_version_is_made,
+    a_change_to_an_older_version_is_refused_and_changes_nothing,
     any_listed_strong_tag_matches_and_weak_tags_do_not,
     a_malformed_if_match_is_reported_with_all_other_errors,
     a_refusal_names_who_changed_what_and_when,
@@ -24,7 +24,7 @@ crate::tests![
     a_refusal_names_no_user_for_a_change_by_the_service,
     rights_and_existence_are_checked_before_the_version_and_states_after_it,
     the_refusal_of_a_version_is_not_stored_for_the_idempotency_key,
-    only_one_of_several_concurrent_changes_of_a_version_is_made,
+    only_one_of_several_concurrent_changes_to_a_version_is_made,
 ];
 
 fn start() -> (App, Hiring, Client) {
@@ -159,7 +159,7 @@ fn if_none_match_is_ignored() {
     }
 }
 
-fn a_change_of_the_seen_version_is_made() {
+fn a_change_to_the_seen_version_is_made() {
     let (app, hiring, client) = start();
     for (path, request) in writes(&client, &hiring) {
         let seen = current(&client, &path);
@@ -171,7 +171,7 @@ fn a_change_of_the_seen_version_is_made() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_change_of_an_older_version_is_refused_and_changes_nothing() {
+fn a_change_to_an_older_version_is_refused_and_changes_nothing() {
     let (app, hiring, client) = start();
     for (path, request) in writes(&client, &hiring) {
         let seen = current(&client, &path);
@@ -339,7 +339,7 @@ fn the_refusal_of_a_version_is_not_stored_for_the_idempotency_key() {
     assert_eq!(read(&client, &path)["steps"].as_array().unwrap().len(), 1);
 }
 
-fn only_one_of_several_concurrent_changes_of_a_version_is_made() {
+fn only_one_of_several_concurrent_changes_to_a_version_is_made() {
     let (app, hiring, client) = start();
     for round in 0..5 {
         let version = current(&client, &hiring.role());

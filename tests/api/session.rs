@@ -32,7 +32,7 @@ crate::tests![
     the_cookie_is_found_among_other_cookies,
     behind_https_only_the_host_bound_cookie_is_read,
     an_invalid_cookie_is_401,
-    a_session_has_the_users_current_role,
+    a_session_has_the_users_current_platform_role,
     a_session_ends_after_thirty_minutes_without_use,
     using_a_session_extends_it,
     only_accepted_requests_extend_a_session,
@@ -418,7 +418,7 @@ fn an_invalid_cookie_is_401() {
         .refused(401, "unauthorized");
 }
 
-fn a_session_has_the_users_current_role() {
+fn a_session_has_the_users_current_platform_role() {
     let (app, hiring) = start();
     let client = session(&app, &hiring);
     let role = || client.get("/api/v1/me").expect(200).json()["user"]["role"].clone();

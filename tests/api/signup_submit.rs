@@ -12,7 +12,7 @@ use crate::support::{App, Hiring};
 crate::tests![
     a_form_creates_a_candidate_and_an_application,
     activity_records_the_signup_without_a_user,
-    staff_find_the_applicant,
+    staff_find_the_new_candidate,
     a_form_needs_no_origin_and_no_credential,
     a_form_sent_twice_makes_one_application_with_one_link,
     a_repeated_form_gets_the_same_answer_after_the_role_was_closed,
@@ -92,7 +92,7 @@ fn activity_records_the_signup_without_a_user() {
     assert_eq!(shown["data"][0]["action"], "candidate_role.signed_up");
 }
 
-fn staff_find_the_applicant() {
+fn staff_find_the_new_candidate() {
     let app = App::start();
     let hiring = app.hiring();
     status_path(&Form::for_role(&app, &hiring).send(&app));

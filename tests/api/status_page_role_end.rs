@@ -10,12 +10,12 @@ use crate::support::{App, Client, Hiring};
 
 crate::tests![
     a_closed_role_is_shown_after_the_delay_until_it_reopens,
-    a_fill_is_shown_with_the_hire_that_caused_it_and_not_earlier,
+    a_filled_role_is_shown_with_the_hire_that_filled_it_and_not_earlier,
     a_hired_candidate_never_reads_that_the_role_was_closed,
     a_closing_and_reopening_within_the_delay_are_never_shown,
     the_delay_of_the_organization_decides_when_the_end_of_a_role_is_shown,
     the_page_shows_at_once_that_a_position_is_free_again,
-    a_fill_by_a_change_of_positions_is_shown_after_the_delay,
+    a_role_filled_by_a_change_to_its_positions_is_shown_after_the_delay,
     closing_a_filled_role_does_not_restart_the_delay,
     other_applications_do_not_show_the_end_of_the_role,
     a_hidden_rejection_and_a_later_signup_do_not_differ_from_an_application_in_progress,
@@ -111,7 +111,7 @@ fn a_closed_role_is_shown_after_the_delay_until_it_reopens() {
     assert_eq!(fixture.seen(0), before);
 }
 
-fn a_fill_is_shown_with_the_hire_that_caused_it_and_not_earlier() {
+fn a_filled_role_is_shown_with_the_hire_that_filled_it_and_not_earlier() {
     let fixture = Fixture::new();
     let before = fixture.seen(2);
     fixture.decide(0, 1, "hire");
@@ -192,7 +192,7 @@ fn the_page_shows_at_once_that_a_position_is_free_again() {
     fixture.shows(2, RUNNING);
 }
 
-fn a_fill_by_a_change_of_positions_is_shown_after_the_delay() {
+fn a_role_filled_by_a_change_to_its_positions_is_shown_after_the_delay() {
     let fixture = Fixture::new();
     fixture.decide(0, 1, "hire");
     fixture.app.pass(100 * HOUR);
@@ -201,7 +201,7 @@ fn a_fill_by_a_change_of_positions_is_shown_after_the_delay() {
     fixture.shows(2, RUNNING);
     fixture.app.pass(1);
     fixture.shows(2, FILLED);
-    // A change of the location does not restart the delay.
+    // A change to the location does not restart the delay.
     fixture.owner.patch(&fixture.hiring.role(), &json!({ "location": "Kiel" })).expect(200);
     fixture.shows(2, FILLED);
 }

@@ -357,7 +357,7 @@ fn an_expired_certificate_is_served_until_there_is_another_one() {
 fn a_certificate_that_could_not_be_stored_is_not_ordered() {
     let fixture = Fixture::new();
     make_folder(&fixture.dir);
-    // A folder of this name stands for a full disk: the space for the certificate cannot be reserved.
+    // A folder of this name stands in for a full disk: the service cannot reserve the space for the certificate.
     std::fs::create_dir(fixture.dir.path("a.db.acme/certificate.pem.partial")).unwrap();
     let mut service = fixture.serve_validated();
     let line = failed(&mut service);

@@ -94,13 +94,13 @@ fn a_copy_between_two_servers_has_each_row() {
 }
 
 #[test]
-fn a_change_of_the_source_between_two_parts_of_a_copy_is_noticed() {
+fn a_change_to_the_source_between_two_parts_of_a_copy_is_noticed() {
     let Some(server) = shared() else { return };
     let (dir, _) = with_demo();
     let (database, url) = empty_database(server);
     let is_end_of_rows = |line: &str| line.contains("completing the schema");
     let first = "UPDATE candidates SET name = 'Changed' WHERE number = (SELECT min(number) FROM candidates)";
-    // The change of one row in the middle shows when all rows are compared.
+    // The comparison of all rows finds a change to one row that had already been copied.
     assert!(!run_and_kill_at(&dir, "a.db", &url, is_end_of_rows));
     dir.change("a.db", first);
     let differs = ") differs from its source (";
@@ -112,7 +112,7 @@ fn a_change_of_the_source_between_two_parts_of_a_copy_is_noticed() {
     assert!(!run_and_kill_at(&dir, &url, "back.db", is_end_of_rows));
     server.psql(&database, &first.replace("Changed", "Changed again"));
     assert_stopped(&copy(&dir, &url, "back.db"), 78, differs);
-    // Each act of the service adds an activity, which shows at once.
+    // The command adds an activity row, so the copy notices the change at once.
     dir.run(&["bootstrap-admin", "--db", &url, "--email", "later@example.org"]).succeeded();
     let changed = "or its source has changed since; remove back.db";
     copy(&dir, &url, "back.db").failed(78, changed);

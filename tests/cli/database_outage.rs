@@ -90,7 +90,7 @@ impl Admin {
         list["data"].as_array().unwrap().iter().filter(|one| one["slug"] == name).count()
     }
 
-    /// Checks that a change and two kinds of reads are unavailable, and that requests without a read are answered.
+    /// Checks that a change, two kinds of reads and `/readyz` get a 503, and that `/healthz` gets a 200.
     #[track_caller]
     fn assert_is_away(&self) {
         for answer in [self.create("away"), self.me(), self.page()] {
@@ -181,7 +181,7 @@ fn a_server_that_hangs_does_not_block_requests_that_do_not_need_it() {
 }
 
 #[test]
-fn a_change_whose_commit_cannot_be_confirmed_is_unknown_and_can_be_repeated_with_its_key() {
+fn a_change_whose_commit_cannot_be_confirmed_has_an_unknown_outcome_and_can_be_repeated_with_its_key() {
     let Some((proxy, service)) = start_proxied() else { return };
     proxy.set(Traffic::CutForGoodAfterCommit);
     let admin = &service.admin;
@@ -214,7 +214,7 @@ fn a_change_whose_connection_is_cut_during_its_commit_happens_once() {
 }
 
 #[test]
-fn a_standby_that_is_absent_makes_changes_unknown_until_it_is_no_longer_required() {
+fn changes_have_an_unknown_outcome_while_a_required_standby_is_absent() {
     let Some(server) = TestServer::start(&[]) else { return };
     let service = Service::start(&server.url(USER, &server.database(), ""));
     let require = |names: &str| {
@@ -265,7 +265,7 @@ fn a_server_that_becomes_read_only_or_accepts_no_connection_is_unavailable_until
 }
 
 #[test]
-fn requests_that_wait_for_a_locked_table_are_unavailable_until_it_is_free() {
+fn requests_that_need_a_locked_table_are_refused_until_it_is_free() {
     let Some(server) = TestServer::start(&[]) else { return };
     let database = server.database();
     let service = Service::start(&server.url(USER, &database, ""));

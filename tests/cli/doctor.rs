@@ -70,7 +70,7 @@ fn state(dir: &WorkDir) -> BTreeMap<String, (u64, std::time::SystemTime)> {
 }
 
 #[test]
-fn a_sound_installation_has_no_problems_while_running_or_stopped_and_is_not_changed() {
+fn doctor_finds_no_problem_in_a_sound_installation_and_changes_nothing() {
     let dir = healthy();
     let service = serve_with_backup(&dir, &[]);
     let base_url = service.url();

@@ -260,7 +260,7 @@ fn links_and_recovery_codes_that_were_used_after_the_backup_do_not_work_again() 
 }
 
 #[test]
-fn a_second_restore_keeps_newer_passwords_and_revocations() {
+fn a_second_restore_retains_newer_passwords_and_revocations() {
     let (dir, _) = file();
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
     dir.run(&["key", "create", "--db", "a.db", "--email", "owner@acme.example", "--name", "later"]).succeeded();

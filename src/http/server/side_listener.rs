@@ -119,7 +119,7 @@ mod tests {
     use super::target;
 
     #[test]
-    fn a_redirect_keeps_path_and_query_and_never_the_host() {
+    fn a_redirect_preserves_the_path_and_query_but_not_the_host() {
         for (uri, expected) in [
             ("/", "/"),
             ("/careers/acme?page=2", "/careers/acme?page=2"),

@@ -19,7 +19,7 @@ pub(crate) const PASSWORD: &str = "correct horse battery";
 pub(crate) const SAME_ORIGIN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
 
 impl App {
-    /// Returns a browser in which the organization's user with this role is signed in.
+    /// Returns a browser in which the organization's user with this organization role is signed in.
     pub(crate) fn browser(&self, hiring: &Hiring, org_role: &str) -> Client {
         self.browser_of(&hiring.email(org_role))
     }
@@ -152,7 +152,7 @@ pub(crate) fn set_up_app(app: &App, browser: &Client) -> Phone {
     phone
 }
 
-/// Signs in the organization's user with this role, and sets up an authenticator app for the user.
+/// Signs in the organization's user with this organization role, and sets up an authenticator app for the user.
 pub(crate) fn browser_with_app(app: &App, hiring: &Hiring, org_role: &str) -> (Client, Phone) {
     let browser = app.browser(hiring, org_role);
     let phone = set_up_app(app, &browser);

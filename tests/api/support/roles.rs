@@ -4,7 +4,8 @@ use serde_json::{Value, json};
 
 use super::{App, Client, Hiring};
 
-/// Returns a client of the organization's user with this role. Its key has all scopes but those for admins.
+/// Returns a client of the organization's user with this organization role. Its key has all scopes but those for
+/// admins.
 pub(crate) fn staff(app: &App, hiring: &Hiring, org_role: &str) -> Client {
     let scopes = ["roles:read", "roles:write", "candidates:read", "candidates:write", "pipeline:write"];
     app.key(&app.make_key_with(&json!({ "name": "k", "userId": hiring.staff(org_role), "scopes": scopes })).1)

@@ -1,5 +1,5 @@
-//! Starts on a server: one sentence and a status for each server that cannot be used. The status is 1 if a later start
-//! may succeed without a person, and 78 otherwise.
+//! Starts on a server: one sentence and an exit status for each server that cannot be used. The exit status is 1 if a
+//! later start may succeed even if nobody acts, and 78 otherwise.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -9,7 +9,7 @@ use crate::postgres_server::{TestServer, USER, shared};
 use crate::support::WorkDir;
 
 #[test]
-fn a_server_that_is_away_or_busy_may_be_back_at_the_next_start() {
+fn a_server_that_is_absent_or_busy_causes_exit_status_1() {
     let Some(database) = Database::create() else { return };
     let (server, name) = (database.server, &database.name);
     server.psql(
@@ -30,13 +30,13 @@ fn a_server_that_is_away_or_busy_may_be_back_at_the_next_start() {
 }
 
 #[test]
-fn a_standby_accepts_no_writes() {
+fn a_standby_causes_exit_status_1() {
     let Some(standby) = TestServer::start_standby() else { return };
     assert_refused(&standby.url(USER, "postgres", ""), 1, "accepts no writes: it is a standby or set to read-only");
 }
 
 #[test]
-fn a_server_whose_connections_are_all_in_use_may_be_free_at_the_next_start() {
+fn a_server_without_a_free_connection_causes_exit_status_1() {
     let settings = ["max_connections=3", "superuser_reserved_connections=0", "max_wal_senders=0"];
     let Some(server) = TestServer::start(&settings) else { return };
     let mut held: Vec<_> = (0..3).map(|_| server.session("postgres")).collect();
@@ -46,7 +46,7 @@ fn a_server_whose_connections_are_all_in_use_may_be_free_at_the_next_start() {
 }
 
 #[test]
-fn a_url_that_cannot_be_used_needs_a_person() {
+fn a_url_that_cannot_be_used_causes_exit_status_78() {
     let Some(database) = Database::create() else { return };
     let server = database.server;
     server.psql("postgres", "CREATE ROLE secret LOGIN PASSWORD 'right'");
@@ -64,7 +64,7 @@ fn a_url_that_cannot_be_used_needs_a_person() {
 }
 
 #[test]
-fn a_server_whose_settings_are_unsafe_needs_a_person() {
+fn a_server_with_unsafe_settings_causes_exit_status_78() {
     let Some(database) = Database::create() else { return };
     database.server.psql(
         "postgres",
@@ -127,7 +127,7 @@ fn copy_replaced(mut upstream: TcpStream, mut client: TcpStream, from: &[u8], to
 }
 
 #[test]
-fn a_certificate_that_is_not_trusted_needs_a_person() {
+fn a_certificate_that_is_not_trusted_causes_exit_status_78() {
     let Some((server, authority)) = TestServer::start_with_tls() else { return };
     let dir = WorkDir::new();
     dir.write("roots.pem", authority);
@@ -143,7 +143,7 @@ fn a_certificate_that_is_not_trusted_needs_a_person() {
 }
 
 #[test]
-fn a_schema_of_another_program_needs_a_person_and_stays_as_it_is() {
+fn a_schema_of_another_program_causes_exit_status_78_and_is_not_changed() {
     for tables in [
         "CREATE TABLE invoices (id INT)",
         "CREATE VIEW invoices AS SELECT 1",
@@ -165,7 +165,7 @@ fn a_schema_of_another_program_needs_a_person_and_stays_as_it_is() {
 }
 
 #[test]
-fn tables_that_this_version_cannot_use_need_a_person() {
+fn tables_that_this_version_cannot_use_cause_exit_status_78() {
     let dir = WorkDir::new();
     for (change, part) in [
         ("UPDATE engine_schema SET version = 99", "has version 99, but this program supports only version "),
@@ -200,7 +200,7 @@ fn a_check_of_the_settings_connects_to_the_server_and_changes_nothing() {
 }
 
 #[test]
-fn servers_that_start_at_once_on_an_empty_database_all_serve() {
+fn servers_that_start_together_on_an_empty_database_all_serve() {
     let Some(database) = Database::create() else { return };
     let url = database.url();
     let start = || {

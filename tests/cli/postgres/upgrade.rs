@@ -1,4 +1,4 @@
-//! A server of the service whose tables a newer version has upgraded.
+//! Upgrades of the tables of a PostgreSQL server: a running service of an older version stops, and `upgrade` refuses.
 
 use super::{Database, assert_refused};
 use crate::support::WorkDir;
@@ -20,7 +20,7 @@ fn a_server_stops_when_the_tables_have_been_upgraded() {
 }
 
 #[test]
-fn a_command_for_upgrades_of_files_names_the_way_on_a_server() {
+fn upgrade_refuses_a_server_and_names_the_command_that_upgrades_it() {
     let Some(database) = Database::create() else { return };
     let refused = WorkDir::new().run(&["upgrade", "--db", &database.url()]);
     refused.failed(2, "`appliance serve` upgrades the tables of a server when it starts");
