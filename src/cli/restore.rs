@@ -46,8 +46,8 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if another process uses the file, if the backup is not sound, or if a file cannot be read or written. The
-/// message says whether the file was replaced.
+/// Fails if another process uses the file, if the backup is the file itself or is not sound, or if a file cannot be read
+/// or written. The message says whether the file was replaced.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let (file, copy) = (args.db.db.display(), args.copy.display());
     let failure = |refused| failure(refused, args);

@@ -100,7 +100,8 @@ impl StatusCounts {
     }
 }
 
-/// Returns whether a portal can use a string as its logo: an http or https URL, or an empty string for no logo.
+/// Returns whether a portal can use a string as its logo: an http or https URL that [`TargetUrl::parse`] accepts, or an
+/// empty string for no logo.
 pub fn is_logo(text: &str) -> bool {
     text.is_empty() || TargetUrl::parse(text).is_some()
 }

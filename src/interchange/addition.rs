@@ -50,10 +50,10 @@ pub struct AddedRole {
     pub before: Option<Seats>,
 }
 
-/// A row or an item that is not imported, with all the reasons.
+/// A row, an item or a file that is not imported, with all the reasons.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RefusedItem {
-    /// The row or item, and its location in the input.
+    /// The row, item or file, and its location in the input.
     pub location: String,
     /// A clause for each fault. Some clauses name a remedy.
     pub reasons: Vec<String>,
@@ -68,9 +68,9 @@ impl fmt::Display for RefusedItem {
 /// The result of comparing parsed input with the file.
 #[derive(Debug, Clone)]
 pub struct ImportPlan {
-    /// Everything that can be imported.
+    /// The candidates, roles and applications that can be imported.
     pub addition: Addition,
-    /// Everything that cannot be imported.
+    /// The rows or items that cannot be imported.
     pub refused: Vec<RefusedItem>,
     /// The files to add to applications of the addition, or to applications that an earlier import added.
     pub attachments: Vec<PlannedAttachment>,

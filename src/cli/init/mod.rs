@@ -21,8 +21,8 @@ use super::settings_file::Resolved;
 use crate::world::World;
 
 /// # Errors
-/// Exit status 2 for missing or contradictory flags. Fails if the settings file has a mistake, or sets options although
-/// the service is not set up; if the input ends early; or if a file cannot be used.
+/// Exit status 2 for missing or contradictory flags. Fails if the input ends early, or if a file cannot be used. Without
+/// `--force`, also fails if the settings file has a mistake, or sets options although the service is not set up.
 pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Failure> {
     let path = args.settings.path();
     if !args.force && refuse_or_report_settings(args, path, resolved, world)? {

@@ -94,8 +94,8 @@ impl Resolved {
     }
 }
 
-/// Parses a command line. Reads the settings file for `settings`, for `init`, and for a command with an option that the
-/// file may set and that no flag or variable sets.
+/// Parses a command line. Reads the settings file for `settings`, for `init`, and for a command with the option
+/// `--settings`, unless flags and variables set all options that the file may set.
 ///
 /// # Errors
 /// The error of clap for invalid flags and variables, and for `--help`.
@@ -146,7 +146,8 @@ fn find<'a>(root: &'a Command, names: &[String]) -> Option<&'a Command> {
     names.iter().try_fold(root, |command, name| command.find_subcommand(name))
 }
 
-/// Returns whether the command has an option that a settings file may set and that no flag or variable sets.
+/// Returns whether the command has the option `--settings`, and an option that a settings file may set and that no flag
+/// or variable sets.
 fn can_use_file(root: &Command, names: &[String], leaf: &ArgMatches, options: &Options) -> bool {
     let Some(command) = find(root, names) else { return false };
     if !command.get_arguments().any(|arg| arg.get_id() == SETTINGS) {

@@ -175,7 +175,8 @@ pub(in crate::interchange) struct NamedFile {
     pub(in crate::interchange) id: String,
     /// The file name that people see.
     pub(in crate::interchange) name: String,
-    /// The paths at which the file may be in the folder of the export. Empty if the file is found by its owner.
+    /// The paths at which the file may be in the folder of the export. Empty if the export names no path. The path of
+    /// such a file in the folder `files` must begin with an id.
     pub(in crate::interchange) paths: Vec<String>,
 }
 
