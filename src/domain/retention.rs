@@ -129,7 +129,7 @@ pub struct RetentionDay {
     pub candidates: i64,
     /// The number of candidates whom retention would erase today and whose erasure has not been confirmed.
     pub unconfirmed: i64,
-    /// The number of candidates who were erased today without confirmation.
+    /// The number of candidates whom retention erased today without confirmation.
     pub erased: i64,
 }
 
