@@ -1,5 +1,6 @@
-//! Keyed hashes: pseudonyms for a log that must not name people, and for counts that servers share. With the secret of one file, the same string of the
-//! same kind always has the same hash. Without the secret, nobody can find the string behind a hash.
+//! Keyed hashes: pseudonyms in a log that must not name people, and keys of counts that servers share. With the secret
+//! of one database, the same string of the same kind always has the same hash. Without the secret, nobody can find the
+//! string behind a hash.
 
 use std::fmt::Write as _;
 

@@ -46,7 +46,7 @@ impl TokenBucket {
         Self { full_at: now, in_use_since: now }
     }
 
-    /// Takes one token. `now` is the time since any fixed point, on a clock that never goes backwards.
+    /// Takes one token. `now` is the time since any fixed point.
     ///
     /// # Errors
     /// Returns the whole seconds, at least 1, until a token is available. The bucket does not change.
@@ -68,9 +68,9 @@ impl TokenBucket {
     }
 
     /// Takes a token for each of these requests, which another server has accepted. `times` are in order and not after
-    /// `now`. The bucket is afterwards as if the requests had been counted when they were accepted, even if requests
-    /// after them have been counted before. If it lacks more tokens than it holds, they are refilled too, but at most
-    /// for a minute.
+    /// `now`. Afterwards, the bucket is as if the requests had been counted when they were accepted, even if later
+    /// requests were counted first. It can lack more tokens than a full bucket has. It makes up for these too, but for
+    /// at most a minute.
     pub fn take_late(&mut self, policy: RatePolicy, times: &[Duration], now: Duration) {
         let token = MINUTE / policy.per_minute;
         let (before, since) = times.split_at(times.partition_point(|time| *time < self.in_use_since));
@@ -124,7 +124,7 @@ impl ShareCount for TokenBucket {
 /// The used part of an hourly allowance. The hour begins with the first use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HourlyAllowance {
-    /// The beginning of the hour, on a clock that never goes backwards.
+    /// The beginning of the hour.
     pub began_at: Duration,
     taken: u32,
 }

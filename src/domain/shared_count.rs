@@ -1,16 +1,16 @@
-//! The form in which servers share the counts that limit requests. The clocks of two servers can differ, so a time that
-//! is ahead of the reader's clock counts as the present. Such a count therefore delays nobody for longer than a count of
-//! the reader's own server.
+//! The form in which servers share the counts that limit requests. The clocks of two servers can differ, so a stored
+//! time that is too late by the reader's clock is reduced. The count then delays nobody for longer than a count that
+//! was stored just now.
 
 use std::time::Duration;
 
 use super::timestamp::Timestamp;
 
-/// A count in the form that every rule about counts can be stored in.
+/// The stored form of a count, which is the same for all rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StoredCount {
     pub uses: u32,
-    /// The time on which the rule depends, for example of the last failure.
+    /// The time on which the rule depends, for example the time of the last failure.
     pub at: Timestamp,
     /// An earlier time, if the rule needs one.
     pub before_at: Timestamp,
@@ -18,15 +18,15 @@ pub struct StoredCount {
     pub expires_at: Timestamp,
 }
 
-/// A count that can be stored. Its times are on the clock of [`clock`].
+/// A count that can be stored. Its times come from [`clock`].
 pub trait ShareCount: Sized {
     fn stored(&self) -> StoredCount;
 
-    /// Restores the count. A time after `now` becomes `now`.
+    /// Restores the count. Reduces a time that is later than the rule could have stored at `now`.
     fn restored(stored: StoredCount, now: Duration) -> Self;
 }
 
-/// Returns the wall clock as rules about counts read it.
+/// Returns the time of the wall clock in the form that the rules about counts use.
 pub fn clock(now: Timestamp) -> Duration {
     Duration::from_micros(now.micros().try_into().unwrap_or(0))
 }

@@ -40,9 +40,9 @@ pub(super) struct Opened {
     pub(super) messages: Arc<Messages>,
 }
 
-/// Connects to the hosts in their order, and returns the first that accepts writes. While one of them is silent, asks
-/// those that have refused again, because one of them may be about to become the primary. Returns `None` when all have
-/// failed.
+/// Connects to the hosts in their order, and returns the first that accepts writes. While one of them is silent, it
+/// asks again the hosts that have refused, because one of them may be about to become the primary. Returns `None` when
+/// all have failed.
 pub(super) async fn open_first(hosts: &[TargetHost], failures: &mut [Option<Failure>]) -> Option<Opened> {
     let mut asked = JoinSet::new();
     let mut next: VecDeque<usize> = (0..hosts.len()).collect();

@@ -30,7 +30,7 @@ pub(crate) struct Connection {
     in_transaction: Cell<bool>,
     /// The number of statements that may have changed rows, and of those that failed.
     changes: Cell<u64>,
-    /// Whether the connection has not begun any transaction of the writer.
+    /// Whether the writer has not begun any transaction on this connection yet.
     is_new: Cell<bool>,
     /// The failure because of which the transaction can only be rolled back. After any failed statement, PostgreSQL
     /// refuses further statements; SQLite does not.
@@ -144,7 +144,7 @@ impl Connection {
         self.begin_within(sql, CONTROL_TIMEOUT)
     }
 
-    /// Begins a transaction as [`Connection::begin`] does, with a longer or shorter time for the answer.
+    /// Begins a transaction as [`Connection::begin`] does, with another time limit for the answer.
     pub(super) fn begin_within(&self, sql: &str, timeout: Duration) -> Result<u64, Error> {
         // A panic may have left a transaction open.
         self.roll_back()?;
@@ -183,7 +183,7 @@ impl Connection {
         }
     }
 
-    /// Rolls the transaction back, if there is one. If the connection is gone, the server rolls it back.
+    /// Rolls the transaction back, if there is one. If the connection is gone, the server does so by itself.
     pub(in super::super) fn roll_back(&self) -> Result<(), Error> {
         self.failed.set(None);
         if !self.in_transaction.replace(false) || self.is_broken() {

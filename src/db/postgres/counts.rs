@@ -32,10 +32,10 @@ const COMMIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// The maximum number of counts of one kind after a sweep, as in memory. Strangers choose the keys.
 const COUNTS_MAX: usize = 50_000;
 
-/// The time for which an expired count remains. The clock of the server that sweeps may be ahead by this time.
+/// The time for which an expired count remains. The clock of the server that sweeps may be ahead by as much.
 const SWEPT_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// A count that expires later than this is from a clock that was ahead. The longest rule lasts 30 days.
+/// A count that expires after more than this time is from a clock that was ahead. The longest rule lasts 30 days.
 const LASTS_MAX: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
 /// Runs a rule on the counts with these keys, and stores the counts that it has changed. Waits for other acts on the
@@ -101,8 +101,8 @@ pub(crate) fn sweep(readers: &Readers, now: Timestamp) -> Result<(), Error> {
 /// Begins a transaction on a connection that otherwise only reads.
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL synchronous_commit = off";
 
-/// Returns the statements that begin a transaction and lock the counts, also those that do not exist yet. The keys are
-/// in order, so two acts never wait for each other. A conflicting row is locked, but not changed.
+/// Returns the statements that begin a transaction and lock the counts, including those that do not exist yet. The keys
+/// are in order, so two acts never wait for each other. A conflicting row is locked, but not changed.
 fn lock(keys: &BTreeSet<CountKey>) -> String {
     let rows = keys.iter().map(|key| format!("({}, {}, 0, 0, 0, 0)", literal(key), key.kind));
     format!(

@@ -28,7 +28,7 @@ pub(crate) struct Engine<H: Hooks> {
     answering: Answering,
 }
 
-/// The parts that a transaction uses. They are apart from the writer, which the transaction changes.
+/// The parts that a transaction uses. They are separate from the writer, which the transaction changes.
 struct Parts<H: Hooks> {
     clock: Arc<Clock>,
     hooks: H,
@@ -207,7 +207,7 @@ impl<H: Hooks> Engine<H> {
         }
     }
 
-    /// Returns whether the contents of the last transaction made it fail, rather than the server.
+    /// Returns whether the last transaction failed because of its contents, not because of the server.
     fn is_at_fault(&self) -> bool {
         self.writer.has_begun() && self.writer.is_connected()
     }

@@ -122,7 +122,7 @@ fn ends_session(answer: &DbError) -> bool {
     matches!(answer.parsed_severity(), Some(Severity::Fatal | Severity::Panic))
 }
 
-/// Returns whether the error of the driver is one of the connection.
+/// Returns whether the error of the driver concerns the connection.
 fn is_connection(error: &tokio_postgres::Error) -> bool {
     error.is_closed() || error.source().is_some_and(|cause| cause.downcast_ref::<io::Error>().is_some())
 }

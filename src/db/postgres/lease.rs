@@ -55,8 +55,8 @@ impl Lease {
     }
 }
 
-/// The time for which an answer of the server about the lease is used again, so that steps which are often due do not
-/// ask each time.
+/// The time for which an answer of the server about the lease is reused, so that steps that are often due do not ask
+/// each time.
 const ANSWER_USED_FOR: Duration = Duration::from_secs(1);
 
 /// The lease that all background work of one server shares.

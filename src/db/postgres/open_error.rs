@@ -65,12 +65,12 @@ impl OpenError {
         }
     }
 
-    /// Returns the error of a statement of the start.
+    /// Returns the error for a statement that failed at the start.
     pub(super) fn of_statement(server: &impl ToString, error: &Error) -> Self {
         Self::Failed { server: server.to_string(), why: error.to_string(), may_pass: is_passing(error) }
     }
 
-    /// Returns the error of a step of an upgrade.
+    /// Returns the error for a step of an upgrade that failed.
     pub(super) fn of_upgrade(server: &impl ToString, error: &Error) -> Self {
         Self::NotUpgraded { server: server.to_string(), why: error.to_string(), may_pass: is_passing(error) }
     }

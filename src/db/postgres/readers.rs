@@ -18,7 +18,7 @@ use crate::domain::timestamp::Timestamp;
 /// The maximum time for which a caller waits for a connection.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// The time after a failure to open a connection in which no other connection is opened. Without this pause, every
+/// After a failure to open a connection, the pool opens no other connection for this time. Without this pause, every
 /// request would wait for a server that does not answer.
 const REFUSED_FOR: Duration = Duration::from_millis(500);
 
@@ -37,10 +37,10 @@ struct State {
     count: usize,
     /// The number of attempts to open a connection that have not ended.
     attempts: usize,
-    /// Whether the server may be away: a connection broke, or could not be opened, and none was opened since. Only one
-    /// attempt then runs at a time, and its failure answers the callers who wait.
+    /// Whether the server may be away: a connection broke, or could not be opened, and none has been opened since. Only
+    /// one attempt then runs at a time. If it fails, the pool refuses the callers who wait.
     is_suspect: bool,
-    /// The last failure to open a connection. It is removed when one is opened.
+    /// The last failure to open a connection. It is removed when a connection is opened.
     refused: Option<Refused>,
 }
 
@@ -66,7 +66,8 @@ impl State {
         if is_away { REFUSED_FOR } else { WAIT_MAX }
     }
 
-    /// Returns whether the pool has room for another connection, and no caller should wait for an attempt of another.
+    /// Returns whether a caller may open a connection: the pool has room, and the caller need not wait for an attempt
+    /// of another caller.
     fn may_open(&self, connections_max: usize) -> bool {
         self.count < connections_max && !(self.is_suspect && self.attempts > 0)
     }

@@ -4,7 +4,7 @@
 //! Each transaction of the writer sets the row to its number. After a lost connection, the writer registers again. The
 //! registration waits until the lost transaction has ended, because both change the same row, and then returns the
 //! number of the last commit. It also begins a new epoch, so that a transaction of an old connection that had not begun
-//! yet cannot write. The registration is itself a durable commit. Therefore everything that it returns is as durable,
+//! yet cannot write. The registration is itself a durable commit. Therefore everything that it returns is durable too,
 //! even if somebody cancelled the lost commit's wait for the standby.
 //!
 //! `pg_xact_status` was the alternative. After a failover that lost the transaction, the new primary can give the id of
@@ -133,9 +133,9 @@ impl Backend {
         condition.map(Self).ok_or_else(|| Error::Defect("the server does not list this session".to_owned()))
     }
 
-    /// Ends this session, through another one, if it waits for its client inside a transaction. The client is gone, and
-    /// the transaction holds the lock of all writers. A session that is committing is left alone: to end it would make
-    /// the commit visible before the standby has it.
+    /// Ends this session from another one if it waits for its client inside a transaction. The client is gone, and the
+    /// transaction holds the lock of all writers. This function does not end a session that is committing: its commit
+    /// would become visible before the standby has it.
     pub(super) fn end_if_waiting(&self, connection: &Connection) -> Result<(), Error> {
         let sql = format!(
             "SELECT pg_terminate_backend(pid)

@@ -60,7 +60,7 @@ pub(super) fn writes(sql: &str) -> bool {
     !sql.trim_start().get(..6).is_some_and(|word| word.eq_ignore_ascii_case("SELECT"))
 }
 
-/// Replaces parameters such as `?1` and `?` by the form `$1`. Leaves strings, quoted names and comments as they are.
+/// Replaces parameters such as `?1` and `?` with the form `$1`. Leaves strings, quoted names and comments as they are.
 pub(super) fn translate(sql: &str) -> Cow<'_, str> {
     if !sql.contains('?') {
         return Cow::Borrowed(sql);

@@ -20,7 +20,7 @@ use crate::db::location::{is_ambiguous, is_server};
 /// packet, the system tries again after one second and after three.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The probes that detect a server which has disappeared without closing the connection: after about 11 s, like
+/// The probes that detect a server that has disappeared without closing the connection: after about 11 s, like
 /// [`TCP_USER_TIMEOUT`].
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);

@@ -1,4 +1,4 @@
-//! The end of a copy that is a PostgreSQL server.
+//! The source or the destination of a copy on a PostgreSQL server.
 //!
 //! The tables of a destination first have neither the indexes nor the foreign keys of the schema, because the server
 //! creates them faster when all rows are there. The triggers are disabled, because their effects are copied as rows.
@@ -198,8 +198,8 @@ pub(in super::super) fn publish(connection: &SharedConnection) -> Result<(), Err
     connection.as_postgres().batch(&format!("{RESTORE} {mark}"))
 }
 
-/// Takes the locks of writers and of background work, for as long as the connection lasts. A service that runs holds
-/// the second, and without the first no program of the service writes.
+/// Takes the locks of writers and of background work, for as long as the connection lasts. A running service holds the
+/// second lock, and no program of the service writes without the first.
 fn lock(connection: &Connection, db: &Path) -> Result<(), TransferError> {
     let begun = Instant::now();
     for lock in [Lock::BackgroundWork, Lock::Writer] {

@@ -5,9 +5,9 @@
 //! One server at a time runs `VACUUM` on a connection of its own, and then settles the debt.
 //!
 //! `VACUUM` keeps a dead row while a snapshot or a replication slot from before its deletion exists, and skips a table
-//! with only a warning if the user may not vacuum it. Neither settles the debt. `VACUUM` frees the space of the dead
-//! rows, but leaves their bytes in the free space of a page until PostgreSQL uses this space again. Only a rewrite of
-//! the whole table, which blocks the service, would remove them.
+//! with only a warning if the user may not vacuum it. In both cases, the debt remains. `VACUUM` frees the space of the
+//! dead rows, but leaves their bytes in the free space of a page until PostgreSQL uses this space again. Only a rewrite
+//! of the whole table, which blocks the service, would remove them.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -137,7 +137,7 @@ impl Vacuum {
 /// The debt at the beginning of a run.
 struct Debt {
     owed: String,
-    /// The first transaction that had not begun. All transactions that contributed to the debt are older.
+    /// The first transaction that had not begun yet. All transactions that contributed to the debt are older.
     horizon: String,
 }
 

@@ -43,7 +43,7 @@ impl Default for Patience {
     }
 }
 
-/// The pause between two tries to learn the outcome.
+/// The pause between two attempts to learn the outcome.
 const OUTCOME_PAUSE: Duration = Duration::from_millis(100);
 
 /// The time after which the callers that wait behind a transaction are refused. It is as long as a transaction waits
@@ -60,8 +60,8 @@ pub(crate) enum Mode {
     Durable,
     /// It runs alone. Its commit survives the end of the service, but perhaps not a crash of the database server.
     Logged,
-    /// It only adds rows of its own, so it does not wait for the others. It must not change a row by a value that it
-    /// has read, because another transaction may change the row in between. Its commit is as durable as that of
+    /// It only adds rows of its own, so it does not wait for the others. It must not change a row based on a value that
+    /// it has read, because another transaction may change the row in between. Its commit is as durable as that of
     /// [`Mode::Logged`].
     #[cfg_attr(not(test), expect(dead_code, reason = "usage rows are numbered, so they wait for each other"))]
     Append,

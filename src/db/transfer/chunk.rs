@@ -1,5 +1,5 @@
-//! Rows on their way from one database to the other. The size of a chunk limits the number of its rows, so that the
-//! memory of a copy does not depend on the size of a table or of an attachment.
+//! Rows on their way from one database to the other, in chunks of limited size, so that the memory of a copy does not
+//! depend on the size of a table or of an attachment.
 
 use std::ops::Range;
 
@@ -10,11 +10,13 @@ use crate::db::error::Error;
 use crate::db::params::{Binder, Params};
 use crate::db::value::{Value, ValueRef};
 
-/// The bytes of content at which a chunk ends. Only its last row can exceed them, and the schema limits its content.
+/// The number of bytes of content at which a chunk ends. Only its last row can exceed this number, and the schema
+/// limits the content of a row.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// The limits for the number of rows of a query. A server reads this number of rows, even if their bytes exceed those of
-/// a chunk, so the first query of a table, whose rows have an unknown size, asks for few.
+/// The limits for the number of rows of a query: of the first one of a table, and of any. A database server reads this
+/// many rows, even if they have more bytes than a chunk. The size of the rows is unknown at first, so the first query
+/// asks for few.
 const ROWS_FIRST: usize = 64;
 const ROWS_MAX: usize = 20_000;
 
@@ -113,7 +115,7 @@ impl Params for RowParams<'_> {
     }
 }
 
-/// Returns the row with the greatest key, in a chunk that is empty if the table is.
+/// Returns a chunk with the row that has the greatest key, or an empty chunk if the table is empty.
 pub(super) fn last_row(connection: &Connection, table: &Table) -> Result<Chunk, Error> {
     read(connection, table, &table.last_row(), &[])
 }
@@ -170,7 +172,7 @@ fn read(connection: &Connection, table: &Table, sql: &str, params: &impl Params)
     Ok(chunk)
 }
 
-/// Names the row after the last complete one in an error.
+/// Adds to an error the table and the number of the row that cannot be read.
 fn named(table: &Table, chunk: &Chunk, error: Error) -> Error {
     match error {
         Error::Defect(why) => {

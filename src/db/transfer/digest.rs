@@ -1,4 +1,4 @@
-//! Digests of tables. The digests of a table on two engines are equal if and only if all values are equal.
+//! Digests of tables. On both engines, equal values have equal digests, and different values have different ones.
 
 use sha2::{Digest as _, Sha256};
 
@@ -8,14 +8,14 @@ use crate::db::connection::Connection;
 use crate::db::error::Error;
 use crate::db::value::ValueRef;
 
-/// The content of a table.
+/// The number of rows of a table, and the digest of their values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct TableDigest {
     pub(super) rows: u64,
     digest: [u8; 32],
 }
 
-/// Reads a whole table.
+/// Reads a whole table, and returns its digest.
 pub(super) fn of_table(connection: &Connection, table: &Table) -> Result<TableDigest, Error> {
     let mut hash = Sha256::new();
     let mut rows = 0;

@@ -1,4 +1,4 @@
-//! The two ends of a copy: the engine of each is chosen here.
+//! The source and the destination of a copy. The engine of each is chosen here.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ impl End {
         Ok(Self { connection, shown: shown(db), _lock: Some(lock) })
     }
 
-    /// Returns the reason for the end of a copy when a statement on this database failed.
+    /// Returns the error of a copy that ends because a statement on this database failed.
     pub(super) fn stopped(&self, error: Error) -> TransferError {
         TransferError::of_statement(&self.shown, error)
     }
@@ -99,7 +99,7 @@ impl End {
         }
     }
 
-    /// Returns the state of the source when this copy of it began.
+    /// Returns the digest of the state that the source had when this copy began.
     pub(super) fn source_state(&self) -> Result<[u8; 32], Error> {
         let mut statement = self.connection.prepare("SELECT source FROM engine_copy WHERE id = $1")?;
         let mut rows = statement.query(&[1_i64])?;
@@ -138,7 +138,7 @@ impl End {
         }
     }
 
-    /// Replaces the mark of an incomplete copy by that of a database.
+    /// Replaces the mark of an incomplete copy with that of a complete database.
     pub(super) fn publish(&self, catalog: &Catalog) -> Result<(), Error> {
         self.connection.set_durable(true)?;
         tx::act(&self.connection, NO_TIME, |_| match self.connection.engine() {

@@ -26,7 +26,7 @@ pub enum TransferError {
     Differs { table: String, from: u64, to: u64, shown: String },
     /// The destination refused a row.
     Refused { shown: String, table: String, why: String },
-    /// A statement failed in a way that a repetition does not change.
+    /// A statement failed, and would fail again.
     Failed { shown: String, why: String },
     /// The disk of a database is full. The same command continues the copy.
     Full { shown: String, why: String },
@@ -35,7 +35,7 @@ pub enum TransferError {
 }
 
 impl TransferError {
-    /// Returns the reason for the end of a copy when a statement on one of the databases failed.
+    /// Returns the error of a copy that ends because a statement on one of the databases failed.
     pub(in crate::db) fn of_statement(shown: &str, error: Error) -> Self {
         let shown = shown.to_owned();
         match error {

@@ -2,13 +2,13 @@
 //! primary keys.
 //!
 //! The copy is resumable without a record of its progress: each transaction adds the next rows of one table, so the
-//! greatest key in the destination is where the copy continues. Until the copy is complete, the destination has the
-//! mark of an incomplete copy ([`super::upgrade::PARTIAL_COPY_ID`]), and no other command and no service opens it. The
-//! mark comes with a digest of the state of the source, by which a later run recognizes the source.
+//! copy continues after the greatest key in the destination. Until the copy is complete, the destination has the mark
+//! of an incomplete copy ([`super::upgrade::PARTIAL_COPY_ID`]), and no other command and no service opens it. The mark
+//! comes with a digest of the state of the source, by which a later run recognizes the source.
 //!
 //! The list of tables and columns comes from the schema. This folder knows no table of the service. Only rows are
-//! copied: state that an engine stores elsewhere, such as page wiping, the list of erasures, registrations of writers,
-//! leases and statistics, belongs to the engine of the destination, which creates its own.
+//! copied: state that an engine stores elsewhere, such as the state of page wiping, the erasure list, registrations of
+//! writers, leases and statistics, belongs to the engine of the destination, which creates its own.
 
 pub(in crate::db) mod chunk;
 mod compare;
