@@ -45,7 +45,7 @@ pub(super) fn refuse_unsupported(matches: &ArgMatches) -> Result<(), Failure> {
     }
 }
 
-/// Returns the sentence of a build without PostgreSQL about the URL of a server.
+/// Returns the sentence with which a build without PostgreSQL refuses the URL of a server.
 pub(in crate::cli) fn not_supported(db: &Path) -> String {
     format!("{} is a PostgreSQL server, which this build does not support; choose a file with --db", shown(db))
 }

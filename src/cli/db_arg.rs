@@ -30,8 +30,8 @@ pub(super) struct DbArg {
 }
 
 impl DbArg {
-    /// Records, as platform activity, that a command is about to read the file. If the file cannot be written now, this
-    /// function prints a message and the command continues, because a backup must work on a full disk.
+    /// Records, as platform activity, that a command is about to read the database. If the database cannot be written
+    /// now, this function prints a message and the command continues, because a backup must work on a full disk.
     ///
     /// # Errors
     /// Fails if the database cannot be used.

@@ -111,7 +111,7 @@ const TABLE: [Row; 17] = [
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
     (BACKUP,         1_000,  Thread::Slow,         backup),           // Copies the file if a backup is due. Has its own thread, because a copy can take minutes.
     (SCHEMA_VERSION, 1_000,  Thread::Reads,        schema_version),   // Stops the service if a newer server has upgraded the tables.
-    (SHARED_COUNTS, 60_000,  Thread::Reads,        shared_counts),    // Deletes expired counts that servers share, and the oldest of too many.
+    (SHARED_COUNTS, 60_000,  Thread::Reads,        shared_counts),    // Deletes expired counts that servers share, and of too many, those that expire first.
 ];
 
 /// The jobs that concern only a file. They do not run if the data is on a server.
@@ -165,7 +165,8 @@ fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
     Scheduler::start(threads, &parts.health)
 }
 
-/// Lets a job of one server run only while this server has the lease. With a file, this function changes nothing.
+/// Lets a job for which one server is enough run only while this server has the lease. With a file, this function
+/// changes nothing.
 #[cfg(feature = "postgres")]
 fn with_lease(parts: &Parts, job: BackgroundJob, mut step: Step) -> Step {
     let Place::Server(server) = &parts.place else { return step };

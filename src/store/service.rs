@@ -125,9 +125,9 @@ impl Store {
         self.parts.writer_thread.answer_by(run_on_runtime);
     }
 
-    /// Sets the function that receives requests with API keys on other servers: the number of each key, and the time since
-    /// the request, oldest first. A request is passed at the latest when this server logs its next request. The function
-    /// runs inside a transaction of the writer.
+    /// Sets the function that receives requests with API keys on other servers: the number of each key, and the time
+    /// since the request, oldest first. A request is passed at the latest when this server logs its next request; after
+    /// a rollback or a lost connection, some are not passed. The function runs inside a transaction of the writer.
     pub fn note_requests_elsewhere_by(&self, note: impl Fn(&[(i64, Duration)]) + Send + Sync + 'static) {
         self.parts.cached.elsewhere.connect(note);
     }

@@ -164,7 +164,7 @@ fn an_incomplete_copy_is_refused_by_all_commands_except_the_copy_that_created_it
 }
 
 #[test]
-fn a_copy_refuses_ends_that_it_cannot_use() {
+fn a_copy_refuses_databases_that_it_cannot_use() {
     let Some(server) = shared() else { return };
     let (dir, _) = with_demo();
     let (database, url) = empty_database(server);

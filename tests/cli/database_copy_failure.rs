@@ -1,4 +1,5 @@
-//! `copy` when a database fails or changes on the way: the sentence names the cause, and the same command continues.
+//! `copy` when a database fails or changes during the copy: the sentence names the cause, and the same command
+//! continues.
 
 use std::process::{Child, Command};
 
@@ -16,7 +17,7 @@ fn end(child: Child) -> Output {
     Output { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Checks the exit status and the last line, after those about the parts of the copy.
+/// Checks the exit status and the last line. The lines before it are about the parts of the copy.
 #[track_caller]
 fn assert_stopped(output: &Output, code: i32, sentence: &str) {
     assert_eq!(output.code, Some(code), "{output:?}");

@@ -1,7 +1,7 @@
-"""Makes a large file that `appliance check` accepts. It begins as a demo, and gets many candidates of one role.
+"""Makes a large file that `appliance check` accepts. It begins as a demo, and gets many candidates for one role.
 
 Each candidate has an application with three steps, words in the index, an activity in the chain and a row of
-the usage log. Every hundredth has an attachment of 150 kB.
+the usage log. Every hundredth candidate has an attachment of 150 kB.
 """
 
 import hashlib

@@ -130,7 +130,7 @@ class Cluster:
         self.trial("stop")
 
     def stop_replication(self, name, count):
-        """Stops the processes that send the log to the standbys, and waits a moment for answers, which `count` counts."""
+        """Stops the processes that send the log to the standbys, and waits briefly until `count` grows."""
         for pid in processes_in(self._data(name)):
             if b"walsender" in read(pid, "cmdline"):
                 send(pid, signal.SIGSTOP)

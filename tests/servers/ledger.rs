@@ -24,7 +24,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Panics if the answer is another failure.
+    /// Panics if the answer is none of these outcomes.
     #[track_caller]
     pub(crate) fn of(answer: &Answer) -> Self {
         match answer.status {

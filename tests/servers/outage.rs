@@ -69,7 +69,8 @@ impl Outage {
         self.postgres.psql("postgres", sql).parse().unwrap()
     }
 
-    /// Lets several clients decide until `disturb` returns. It gets the number of decisions that were confirmed so far.
+    /// Lets several clients decide until `disturb` returns. `disturb` receives the number of decisions that were
+    /// confirmed so far.
     fn decide_during(&self, disturb: impl FnOnce(&AtomicUsize)) {
         let (confirmed, has_ended) = (AtomicUsize::new(0), AtomicBool::new(false));
         let decide = |mut decider: Decider<'_>| {
@@ -273,7 +274,7 @@ fn decisions_while_the_disk_of_the_database_server_is_full_happen_at_most_once()
             outcome.is_err_and(|error| error.contains("server closed the connection"))
         });
         disk.free();
-        // The server ends if it panics during its recovery, too.
+        // The server also ends if it panics during its recovery.
         outage.postgres.stop();
         outage.postgres.start_again();
         await_growth(confirmed, CONFIRMED_MIN);

@@ -15,7 +15,7 @@ const CONNECTIONS: usize = 16;
 /// The number of revocations of each kind.
 const REVOCATIONS: usize = rounds(4, 20);
 
-/// The number of requests of all connections that must follow each revocation.
+/// The number of requests, on all connections together, that must follow each revocation.
 const LATE_MIN: usize = 4 * CONNECTIONS;
 
 const PASSWORD: &str = "nine blue herons argue";
@@ -92,7 +92,8 @@ impl Credential {
         service.anonymous(server).with(self.field.0, &self.field.1).with("Sec-Fetch-Site", "same-origin")
     }
 
-    /// Sends the request with this number: a change, a read, or the fast path of a key that says who the caller is.
+    /// Sends the request with this number: a change, a read, or, if the kind allows it, `me`, which has a fast path for
+    /// keys.
     fn send(&self, client: &mut Client, kind: Kind, number: usize) -> u16 {
         let path = format!("/api/v1/roles/{}", self.role);
         let shows_caller = matches!(kind, Kind::Key | Kind::KeyByCommand | Kind::User | Kind::SignOut);

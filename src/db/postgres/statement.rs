@@ -44,7 +44,7 @@ impl Statements {
         known.insert(sql.to_owned(), (prepared, Cell::new(self.next_use())));
     }
 
-    /// Drops all statements, after a change of the schema or if the server no longer has one of them.
+    /// Drops all statements, after a change to the schema or if the server no longer has one of them.
     pub(super) fn clear(&self) {
         self.known.borrow_mut().clear();
     }

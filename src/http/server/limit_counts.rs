@@ -47,7 +47,7 @@ impl Subject for Network {
     }
 }
 
-/// Each count of a network that contains the address.
+/// The counts of all networks that contain an address.
 impl<V: ShareCount> Counts for HashMap<Network, V> {
     type Scope = (CountKind, IpAddr);
 
@@ -71,7 +71,7 @@ impl<C: Counts> LimitCounts<C> {
     }
 
     /// Runs a rule on the counts. Other acts on counts in the scope run before or after this one. The rule receives the
-    /// time on the clock of the counts. With a database server, the call blocks the thread.
+    /// time by the clock that the counts use. With a database server, the call blocks the thread.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the shared counts cannot be used. A file causes no errors.

@@ -7,8 +7,8 @@ use std::time::Duration;
 /// A function that receives the number of the key of each request, and the time since the request, oldest first.
 type Note = dyn Fn(&[(i64, Duration)]) + Send + Sync;
 
-/// Passes the requests to the layer above. A request is passed at most once. After a rollback or a lost connection, some
-/// are not passed.
+/// Passes the requests to the layer above. A request is passed at most once. Some are not passed: after a rollback,
+/// after a lost connection, or if other servers have appended too many rows at once.
 #[derive(Default)]
 pub(crate) struct RequestsElsewhere(OnceLock<Box<Note>>);
 

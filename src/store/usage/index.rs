@@ -68,7 +68,7 @@ pub(in crate::store) fn newest_unindexed_of(tx: &Tx<'_>, key_number: i64) -> Res
     tx.one(sql, (indexed_to(tx)?, key_number), newest_row)
 }
 
-/// Returns the first rows of all keys that are not before a time, in order, each with its key number.
+/// Returns the first rows of any key at or after a time, earliest first, each with its key number.
 #[cfg(feature = "postgres")]
 pub(super) fn rows_from(tx: &Tx<'_>, at: Timestamp, rows_max: i64) -> Result<Vec<(i64, NewestRow)>, Error> {
     let sql = "SELECT key_number, at, number

@@ -1,4 +1,4 @@
-//! A real server on a free port, with its own file and a scripted world.
+//! A real server on a free port, with its own database and a scripted world.
 
 use std::cell::RefCell;
 use std::net::SocketAddr;
@@ -118,7 +118,7 @@ impl App {
         Self::with(Options::default())
     }
 
-    /// Starts a service with these settings, and with an admin and nothing else in its file.
+    /// Starts a service with these settings, and with an admin and nothing else in its database.
     pub(crate) fn with(options: Options) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let beginning = Timestamp::parse(BEGINNING, Rounding::Down).unwrap();

@@ -209,7 +209,7 @@ pub(crate) fn set_steps(document: &mut Value, candidate: usize, status: &str, st
     }
 }
 
-/// Imports a document into a file, whether or not a service uses the file.
+/// Imports a document into a database, whether or not a service uses the database.
 pub(super) fn import(path: &Path, world: &dyn World, document: &Value) {
     let document = match interchange::parse(document.to_string().as_bytes(), world) {
         Ok(document) => document,

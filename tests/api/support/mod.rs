@@ -1,4 +1,4 @@
-//! The foundation of the tests: a real server on its own file, clients with each kind of credential, and an
+//! The foundation of the tests: a real server on its own database, clients with each kind of credential, and an
 //! organization that hires.
 
 pub(crate) mod app;

@@ -16,7 +16,7 @@ pub(crate) struct Form {
 
 impl Form {
     /// Returns the form behind the link of the organization's role, with the required fields filled, and old enough
-    /// to be sent.
+    /// to be accepted.
     pub(crate) fn for_role(app: &App, hiring: &Hiring) -> Self {
         Self::for_link(app, &signup_path(app, hiring))
     }

@@ -1,5 +1,5 @@
-//! The real binary on a PostgreSQL server that the test starts: which servers a start refuses and why, starts at the
-//! same time, upgrades, and erasure.
+//! The real binary on a PostgreSQL server that the test starts: refused starts, simultaneous starts, upgrades, and
+//! erasure.
 
 mod erasure;
 mod start;
@@ -8,7 +8,7 @@ mod upgrade;
 use crate::postgres_server::{TestServer, USER, shared};
 use crate::support::{Output, WorkDir};
 
-/// A database of the shared server, which is empty at first.
+/// A database on the shared server. It is empty at first.
 struct Database {
     server: &'static TestServer,
     name: String,

@@ -34,7 +34,7 @@ impl Entry for NoEntry {
     }
 }
 
-/// Counts the runs of each transaction that appends rows, by the number of rows.
+/// Records the number of rows of each run that appends rows.
 #[derive(Clone, Default)]
 struct AddingHooks(Arc<Mutex<Vec<usize>>>);
 
@@ -166,7 +166,7 @@ fn an_unknown_outcome_is_answered_as_unknown_and_the_service_goes_on() {
     assert!(are_unknown(&unknown, 2), "{unknown:?}");
     let away = [test.add(1, &[10, 10]), test.record(&[2, 2])].concat();
     assert!(are_unavailable(&away, 4), "{away:?}");
-    assert!(test.refusals.load(Ordering::Relaxed) >= 2, "callers who wait do not wait for a server that is away");
+    assert!(test.refusals.load(Ordering::Relaxed) >= 2, "waiting callers are refused while the server is away");
     proxy.set(Traffic::Flows);
     assert!(matches!(test.add(1, &[100])[..], [Ok(())]));
     proxy.set(Traffic::CutForGoodAfterCommit);

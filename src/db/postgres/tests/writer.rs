@@ -187,7 +187,7 @@ fn a_statement_runs_for_each_list_of_values() {
 }
 
 #[test]
-fn a_cached_statement_survives_a_change_of_the_schema() {
+fn a_cached_statement_survives_a_change_to_the_schema() {
     let Some(database) = Database::create() else { return };
     let mut writer = database.writer();
     let mut count = || {
