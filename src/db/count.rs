@@ -7,7 +7,7 @@ use crate::domain::shared_count::StoredCount;
 /// The identity of a count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct CountKey {
-    /// The number of the limit to which the count belongs.
+    /// The number of the count's kind.
     pub kind: u8,
     /// A keyed digest of the subject. It shows neither an email address nor a network address.
     pub digest: [u8; 32],

@@ -15,7 +15,7 @@ from collections import Counter, namedtuple
 import pipeline
 from common.service import Client
 
-# A caller who meets a 503 tries again; a client that tries without a pause would only load the machine.
+# The pause after a 503. A client that tried again without a pause would only load the machine.
 RETRY_S = 0.2
 # The load is far below what a server can do, because the kills are tested, not the speed. On two cores, more load
 # delays Patroni itself.
@@ -118,13 +118,13 @@ class Load:
         return all(thread.is_alive() for thread in self.threads)
 
     def answered_since(self, begin):
-        """Returns how many acts the server with the fewest has confirmed after a time."""
+        """Returns the smallest number of acts that any server has confirmed after a time."""
         with self.lock:
             counts = Counter(entry.server for entry in self.entries[-2000:] if entry.at > begin)
         return min(counts[server] for server in range(len(self.ports)))
 
     def longest_pause(self, begin, end):
-        """Returns the longest time between two confirmations of one server, from the last one before `begin` on."""
+        """Returns the longest time between two confirmations by one server, from the last one before `begin` on."""
         with self.lock:
             entries = list(self.entries)
         return max(self._pause([entry.at for entry in entries if entry.server == server], begin, end)

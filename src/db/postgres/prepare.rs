@@ -1,4 +1,4 @@
-//! Prepares the schema before anything else uses it: creates, upgrades, recognizes or refuses it.
+//! Prepares the schema before anything else uses it: recognizes it, and then creates, upgrades, accepts or refuses it.
 
 use std::time::Duration;
 
@@ -22,7 +22,8 @@ const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
 const WAIT_FOR_OTHERS: &str = "SET LOCAL lock_timeout = '60s'";
 const WAIT_FOR_TABLES: &str = "SET LOCAL lock_timeout = '5s'";
 
-/// The time for the answer to the statements above. It is longer than the server lets them wait.
+/// The time for the answer to a statement that waits for another server of the service. It is longer than the database
+/// server lets the statement wait.
 const BEGIN_TIMEOUT: Duration = Duration::from_secs(65);
 
 /// The table that shows whose schema this is, as `application_id` and `user_version` do in a SQLite file.

@@ -30,7 +30,7 @@ const FORGOTTEN_AFTER: &str = "30 days";
 /// The time for the commit of a registration. It waits for the standby, as every commit does.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The bytes of a writer's id.
+/// The number of bytes in a writer's id.
 pub(crate) const ID_BYTES: usize = 16;
 
 /// The identity of a writer, which no other process has.
@@ -43,8 +43,8 @@ impl WriterId {
     }
 
     /// Returns the statement that sets the row to the number of a transaction. It affects no row if the registration is
-    /// not the newest, or if the tables have another version than this. An upgrade holds the lock of the writers, so
-    /// the version stays the same until the transaction ends.
+    /// not the newest, or if the tables have a version other than `version`. An upgrade holds the lock of the writers,
+    /// so the version stays the same until the transaction ends.
     pub(super) fn number(&self, batch: i64, epoch: i64, version: i64) -> String {
         let id = &self.0;
         format!(

@@ -20,10 +20,10 @@ use super::error::Failure;
 use super::target::TargetHost;
 
 /// The time for the TCP connection, TLS and the authentication, of all hosts together. The driver limits only the first
-/// of them. Requests without a connection wait this long.
+/// of them. Requests without a connection wait at most this long.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The time between two checks whether the caller of a long statement is interrupted.
+/// The time between two checks of whether the caller of a long statement is interrupted.
 const INTERRUPTION_POLL: Duration = Duration::from_millis(100);
 
 /// The parameters of a statement.
@@ -182,7 +182,7 @@ impl Drop for OwnRuntime {
 
 /// Runs the runtime until the future is ready. Returns `None` at the deadline.
 fn block<T>(runtime: &Runtime, deadline: Duration, future: impl Future<Output = T>) -> Option<T> {
-    // The timer belongs to the runtime, so it is made inside.
+    // The timer belongs to the runtime, so it must be created inside the runtime.
     let timer = {
         let _entered = runtime.enter();
         tokio::time::timeout(deadline, future)

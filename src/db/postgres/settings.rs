@@ -23,11 +23,11 @@ const MAINTENANCE_TIMEOUT: Duration = Duration::from_secs(3_600);
 /// The maximum time for which a statement waits for a lock, as for a SQLite file.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The time after which the server ends a transaction of a client that sends nothing. About this time after its last
-/// statement, the lock of a writer that has lost its network is free.
+/// The time after which the server ends a transaction of a client that sends nothing. The lock of a writer that has
+/// lost its network becomes free about this long after its last statement.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The time beyond the timeout of a statement after which the service stops waiting for an answer.
+/// The time for which the service continues to wait for an answer after the timeout of a statement.
 const ANSWER_MARGIN: Duration = Duration::from_secs(5);
 
 /// The use of a connection.

@@ -20,7 +20,7 @@ use crate::db::engine::Engine;
 use crate::db::error::Error;
 use crate::db::tx::Tx;
 
-/// The table of the debt: the number of erasures that need `VACUUM`, and the number of those that had it.
+/// The table of the debt: the number of erasures that need `VACUUM`, and the number of those for which it has run.
 pub(super) const TABLE: &str = "CREATE TABLE engine_vacuum (
   id BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
   owed BIGINT NOT NULL,
@@ -53,9 +53,10 @@ pub(crate) fn is_owed(tx: &Tx<'_>) -> Result<bool, Error> {
 /// The outcome of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Progress {
-    /// The debt is settled, apart from erasures that were committed after the step began.
+    /// The debt is settled, apart from erasures that were committed after the debt was read.
     Settled,
-    /// Another session or a replication slot still needs rows from before the erasure. The text names it.
+    /// Another session, a prepared transaction, a standby or a replication slot still needs rows from before the
+    /// erasure. The text names it.
     Held(String),
     /// It is too early for another run.
     Resting,
@@ -86,7 +87,7 @@ impl Vacuum {
         Self { target, interrupt, resting_until: None, waiting: None }
     }
 
-    /// Vacuums all tables, unless the last run was a moment ago.
+    /// Vacuums all tables if nothing needs their old rows and the pause after the last run has passed.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the server is away, the user may not vacuum a table, or the service is stopping. The
