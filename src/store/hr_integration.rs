@@ -19,7 +19,7 @@ pub struct HrIntegrationRecord {
     pub url: TargetUrl,
     /// The secret that signs deliveries. Without a secret, the service sends nothing.
     pub secret: Option<SigningSecret>,
-    /// Whether deliveries are sent; always false without a secret.
+    /// Whether deliveries other than pings are sent; always false without a secret.
     pub enabled: bool,
 }
 

@@ -139,7 +139,8 @@ fn is_due(tx: &Tx<'_>, erasure: &DeferredErasure, reading: &ClockReading) -> Res
 }
 
 /// Erases a candidate. If the candidate now has other records, the candidate stays. The service then withdraws the
-/// application of the page, if it is in progress, and deletes its page and signup.
+/// application on whose status page the candidate asked, if it is in progress, and deletes its status page and signup.
+///
 /// Does nothing if the erasure is no longer due, for example because staff have placed the candidate under a legal hold
 /// or hired the candidate since the scan.
 fn carry_out(
