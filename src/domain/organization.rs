@@ -11,8 +11,8 @@ pub const RETENTION_DAYS: std::ops::RangeInclusive<i64> = 1..=3_650;
 /// The default time zone of an organization. The time zone determines when the organization's days begin.
 pub const TIME_ZONE_DEFAULT: &str = "UTC";
 
-/// The allowed delays before a candidate sees a rejection, a hire or the end of a role, in hours, from no delay to a
-/// year.
+/// The allowed delays before a candidate sees a rejection, a hire, the reversal of a hire, or the end of a role, in
+/// hours, from no delay to a year.
 pub const DECISION_VISIBLE_AFTER_HOURS: std::ops::RangeInclusive<i64> = 0..=8_760;
 
 /// The default delay, in hours. It gives staff three days to change their minds, or to call the candidate first.

@@ -34,8 +34,8 @@ pub struct OrganizationRecord {
     pub retention_days: Option<i64>,
     /// The privacy notice as Markdown; blank for the service's default text.
     pub privacy_notice: String,
-    /// The delay in hours before candidates see a rejection, a hire or the reversal of a hire; `None` if they never see
-    /// these decisions.
+    /// The delay in hours before candidates see a rejection, a hire, the reversal of a hire, or the end of a role;
+    /// `None` if they never see these.
     pub decision_visible_after_hours: Option<i64>,
     /// Whether all members must have a second factor, not only owners and admins.
     pub require_second_factor: bool,

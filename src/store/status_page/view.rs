@@ -46,8 +46,8 @@ pub struct PageOrganization {
     pub has_logo: bool,
     /// The IANA time zone of the dates on the page.
     pub time_zone: String,
-    /// The number of hours after which the page shows rejections, hires and reversals of hires; `None` if the page
-    /// never shows them.
+    /// The number of hours after which the page shows rejections, hires, reversals of hires, and the end of the role;
+    /// `None` if the page never shows them.
     pub visible_after_hours: Option<u32>,
 }
 
