@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lower_number_takes_effect_gradually() {
+    fn a_lower_number_to_retain_takes_effect_gradually() {
         let backups = days("2026-11-01T02:00:00Z", 10);
         let new = *backups.last().unwrap();
         assert_eq!(Keep::Newest(3).surplus(&backups, new), backups[..2]);

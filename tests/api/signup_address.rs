@@ -12,7 +12,7 @@ crate::tests![
     a_later_signup_does_not_change_an_ended_application,
     the_answer_is_the_same_for_known_and_unknown_addresses,
     the_api_answer_is_the_same_for_known_and_unknown_addresses,
-    every_answer_takes_at_least_25_ms,
+    answers_for_known_and_unknown_addresses_take_at_least_25_ms,
     a_signup_under_the_address_of_an_erased_candidate_creates_a_candidate,
     the_placeholder_of_an_erased_address_matches_nobody,
 ];
@@ -170,7 +170,7 @@ fn the_api_answer_is_the_same_for_known_and_unknown_addresses() {
     assert_eq!(later_signups(&app).len(), 2);
 }
 
-fn every_answer_takes_at_least_25_ms() {
+fn answers_for_known_and_unknown_addresses_take_at_least_25_ms() {
     let app = App::start();
     let hiring = app.hiring();
     for email in ["nobody@example.org", "candidate-1@people-1.example"] {

@@ -40,7 +40,7 @@ pub(crate) enum Fault {
     Text(&'static str),
     /// The directory names URLs that are not https.
     PlainUrls,
-    /// The directory names an address that is not a URL.
+    /// The directory has text that is not a URL in place of its URLs.
     NoUrls,
     /// The certificate names another host.
     OtherName,

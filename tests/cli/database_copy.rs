@@ -180,7 +180,7 @@ fn a_copy_refuses_databases_that_it_cannot_use() {
     server.psql(&database, "CREATE TABLE theirs (a int)");
     copy(&dir, "a.db", &url).failed(78, "has tables of another program");
     server.psql(&database, "DROP TABLE theirs");
-    // A service uses one of the two.
+    // A service uses the source.
     let service = dir.serve(&["--db", "a.db"]);
     copy(&dir, "a.db", &url).failed(1, "a service or another copy is using a.db");
     service.stop("TERM").succeeded();

@@ -17,14 +17,15 @@ fn end(child: Child) -> Output {
     Output { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Checks the exit status and the last line. The lines before it are about the parts of the copy.
+/// Checks the exit status, and that the last line contains this sentence. The lines before it are about the parts of the
+/// copy.
 #[track_caller]
 fn assert_stopped(output: &Output, code: i32, sentence: &str) {
     assert_eq!(output.code, Some(code), "{output:?}");
     assert!(output.stderr.lines().next_back().unwrap().contains(sentence), "{sentence}: {output:?}");
 }
 
-/// Returns a session that holds a lock of the candidates.
+/// Returns a session that holds a lock on the table of candidates.
 fn lock_candidates(server: &TestServer, database: &str, mode: &str) -> Session {
     let mut locker = server.session(database);
     locker.run(&format!("BEGIN; LOCK TABLE candidates IN {mode} MODE"));

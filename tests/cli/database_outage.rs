@@ -214,7 +214,7 @@ fn a_change_whose_connection_is_cut_during_its_commit_happens_once() {
 }
 
 #[test]
-fn changes_have_an_unknown_outcome_while_a_required_standby_is_absent() {
+fn a_change_that_waits_for_an_absent_standby_has_an_unknown_outcome_and_later_ones_are_refused() {
     let Some(server) = TestServer::start(&[]) else { return };
     let service = Service::start(&server.url(USER, &server.database(), ""));
     let require = |names: &str| {

@@ -5,7 +5,7 @@ use crate::support::{RunningService, WorkDir, eventually};
 
 /// Starts a service on `a.db` and sends one request. Returns when the service has copied the row of the request into
 /// the file. The mark of this run is then in the file too, and the next checkpoint is due 10 seconds later. This
-/// function copies nothing itself, because the first checkpoint of the service would otherwise still be due.
+/// function runs no checkpoint of its own, because the service's first checkpoint would then still be due.
 fn serve_until_marked(dir: &WorkDir) -> RunningService {
     dir.imported("a.db");
     let key = dir.admin_key("a.db");

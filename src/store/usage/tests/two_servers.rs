@@ -94,7 +94,7 @@ fn each_server_reads_only_the_rows_that_the_other_has_appended() {
 }
 
 #[test]
-fn a_server_notes_each_request_on_the_other_once() {
+fn a_server_reports_each_request_on_the_other_server_once() {
     let Some(database) = Database::create() else { return };
     let ((one, _), (other, world)) = (database.start(1), database.start(2));
     append(&other, &[1]);
@@ -117,13 +117,13 @@ fn a_server_notes_each_request_on_the_other_once() {
 }
 
 #[test]
-fn rows_that_another_server_moves_are_read_again() {
+fn rows_that_another_server_redates_are_read_again() {
     let Some(database) = Database::create() else { return };
     let ((ahead, _), (right, world)) = (database.start(1), database.start(2));
-    // The background job of this server moves no rows, because this clock and the believed clock do not agree.
+    // The background job of this server redates no rows, because this clock and the believed clock do not agree.
     world.set(BEGINNING.minus(Duration::from_secs(36_000)));
     append(&ahead, &[1, 2, 2, 2]);
-    // The first slice moves the newest row of one key, but not the newest row of all keys.
+    // The first slice redates the newest row of one key, but not the newest row of all keys.
     for (rows_max, moved) in [(1, 1), (100, 5), (100, 2)] {
         let slice = move |tx: &Tx<'_>| redate::redate(tx, rows_max);
         assert_eq!(right.parts.writer.run(slice).unwrap(), moved);
