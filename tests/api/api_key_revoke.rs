@@ -7,7 +7,7 @@ use crate::support::App;
 crate::tests![
     revoking_a_key_succeeds,
     a_revoked_key_is_refused_on_its_next_request,
-    a_revoked_key_is_refused_everywhere,
+    a_revoked_key_is_refused_on_endpoints_for_decisions_and_keys,
     other_keys_of_the_user_keep_working,
     revoking_a_key_again_succeeds_and_changes_nothing,
     a_revoked_key_stays_listed_as_disabled,
@@ -56,7 +56,7 @@ fn a_revoked_key_is_refused_on_its_next_request() {
     }
 }
 
-fn a_revoked_key_is_refused_everywhere() {
+fn a_revoked_key_is_refused_on_endpoints_for_decisions_and_keys() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key("user_admin");

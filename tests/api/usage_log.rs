@@ -11,8 +11,8 @@ use crate::support::app::Options;
 use crate::support::{App, Client};
 
 crate::tests![
-    every_answer_to_a_decision_has_a_usage_row,
-    every_answer_to_an_admin_has_a_usage_row,
+    accepted_and_refused_decisions_have_a_usage_row,
+    accepted_and_refused_admin_requests_have_a_usage_row,
     a_request_not_authenticated_by_a_key_has_no_row,
     a_request_with_a_session_has_no_row,
     a_row_belongs_to_the_key_that_was_sent,
@@ -100,7 +100,7 @@ impl<'a> LoggedRequest<'a> {
     }
 }
 
-fn every_answer_to_a_decision_has_a_usage_row() {
+fn accepted_and_refused_decisions_have_a_usage_row() {
     let app = App::start();
     let hiring = app.hiring();
     let long = vec![b' '; 128 * 1_024 + 1];
@@ -131,7 +131,7 @@ fn every_answer_to_a_decision_has_a_usage_row() {
     assert_each_has_a_row(&app, &unscoped, &requests);
 }
 
-fn every_answer_to_an_admin_has_a_usage_row() {
+fn accepted_and_refused_admin_requests_have_a_usage_row() {
     let app = App::start();
     let key = app.make_key("user_admin");
     let (usage, one) = ("/api/admin/api-keys/{id}/usage", "/api/admin/api-keys/{id}");

@@ -119,7 +119,7 @@ fn the_json_list_equals_the_list_of_the_service() {
 }
 
 #[test]
-fn a_ping_is_not_stuck() {
+fn a_failed_ping_is_not_stuck() {
     let dir = WorkDir::new();
     let (mut service, key) = serve(&dir, CLOSED_URL, true, &[]);
     send(&service, &key, "POST", &format!("{INTEGRATION}/test"), &json!({}));

@@ -58,7 +58,7 @@ fn the_socket_of_the_manager_can_be_abstract() {
 }
 
 #[test]
-fn a_service_that_cannot_start_is_never_ready_and_an_absent_manager_changes_nothing() {
+fn a_service_that_cannot_start_is_never_ready_and_an_absent_manager_prevents_no_start() {
     let dir = WorkDir::new();
     dir.write("a.db", "not a database");
     let (socket, name) = manager(&dir);
