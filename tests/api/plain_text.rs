@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App};
 
 crate::tests![
-    lines_with_hidden_characters_are_refused_everywhere,
+    lines_with_hidden_characters_are_refused_in_requests_of_staff_and_admins,
     names_spelled_with_joiners_are_accepted,
     addresses_with_header_or_link_syntax_are_refused_everywhere,
     a_stored_address_that_is_now_invalid_still_works,
@@ -31,7 +31,7 @@ fn nested(depth: usize) -> Value {
     (1..depth).fold(json!([]), |inner, _| json!([inner]))
 }
 
-fn lines_with_hidden_characters_are_refused_everywhere() {
+fn lines_with_hidden_characters_are_refused_in_requests_of_staff_and_admins() {
     let app = App::start();
     let hiring = app.hiring();
     let (admin, owner) = (app.admin(), app.user_with_all(&hiring.staff("owner")));

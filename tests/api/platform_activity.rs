@@ -18,7 +18,7 @@ crate::tests![
     downloading_an_attachment_is_recorded,
     the_list_is_paged_and_filtered_by_action,
     rows_have_no_personal_data,
-    refused_requests_are_not_recorded,
+    refused_acts_are_not_recorded,
 ];
 
 const ACTIVITY: &str = "/api/admin/activity";
@@ -254,7 +254,7 @@ fn rows_have_no_personal_data() {
     assert_eq!(app.sql("SELECT count(*) FROM main.activities"), ["4"]);
 }
 
-fn refused_requests_are_not_recorded() {
+fn refused_acts_are_not_recorded() {
     let app = App::start();
     app.admin().post(KEYS, &json!({ "name": "n", "userId": "user_none" })).refused(404, "not_found");
     app.admin().delete(&format!("{KEYS}/key_none")).refused(404, "not_found");

@@ -92,7 +92,7 @@ fn an_emptied_detail_is_found() {
 }
 
 #[test]
-fn a_change_to_any_column_is_found() {
+fn a_change_to_a_column_of_a_row_is_found() {
     let dir = with_decisions();
     let whole = dir.read("a.db");
     for change in [
