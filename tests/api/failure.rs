@@ -13,9 +13,9 @@ use crate::support::signup::{Form, input_value, status_path, text_area_value};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    a_damaged_file_is_a_500_on_the_portal_without_details,
-    a_damaged_file_is_a_500_page_for_browsers,
-    a_damaged_file_is_a_500_for_every_request_that_reads_it,
+    a_damaged_file_causes_a_500_on_the_portal_without_details,
+    a_damaged_file_causes_a_500_page_for_browsers,
+    a_damaged_file_causes_a_500_for_requests_that_read_it,
     a_service_with_a_damaged_file_is_alive_but_not_ready,
     writes_are_unavailable_and_undone_while_another_process_holds_the_lock,
     a_refusal_is_unavailable_when_its_usage_row_cannot_be_written,
@@ -55,7 +55,7 @@ fn start_damaged() -> (App, Hiring) {
     (app, hiring)
 }
 
-fn a_damaged_file_is_a_500_on_the_portal_without_details() {
+fn a_damaged_file_causes_a_500_on_the_portal_without_details() {
     let (app, hiring) = start_damaged();
     let role = format!("{}/roles/{}", hiring.portal(), hiring.role_id);
     assert_internal_error(app.anonymous().get(&hiring.portal()));
@@ -68,7 +68,7 @@ fn a_damaged_file_is_a_500_on_the_portal_without_details() {
     app.anonymous().post(&apply_path(&hiring), &json!({})).refused(400, "validation_error");
 }
 
-fn a_damaged_file_is_a_500_page_for_browsers() {
+fn a_damaged_file_causes_a_500_page_for_browsers() {
     let (app, _) = start_damaged();
     let answer = app.anonymous().get("/signup/0123456789abcdefghjkmnpqrstvwxyz0").expect(500);
     assert_eq!(answer.header("content-type"), Some("text/html; charset=utf-8"));
@@ -80,7 +80,7 @@ fn a_damaged_file_is_a_500_page_for_browsers() {
     }
 }
 
-fn a_damaged_file_is_a_500_for_every_request_that_reads_it() {
+fn a_damaged_file_causes_a_500_for_requests_that_read_it() {
     let (app, hiring) = start_damaged();
     assert_internal_error(app.admin().get("/api/v1/me"));
     assert_internal_error(app.admin().get("/api/admin/api-keys"));

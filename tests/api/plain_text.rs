@@ -9,7 +9,7 @@ use crate::support::{Answer, App};
 crate::tests![
     lines_with_hidden_characters_are_refused_in_requests_of_staff_and_admins,
     names_spelled_with_joiners_are_accepted,
-    addresses_with_header_or_link_syntax_are_refused_everywhere,
+    addresses_with_header_or_link_syntax_are_refused_in_requests_of_staff_and_admins,
     a_stored_address_that_is_now_invalid_still_works,
     notes_accept_line_breaks_but_no_other_control_characters,
     json_nested_deeper_than_32_is_refused,
@@ -85,7 +85,7 @@ fn names_spelled_with_joiners_are_accepted() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn addresses_with_header_or_link_syntax_are_refused_everywhere() {
+fn addresses_with_header_or_link_syntax_are_refused_in_requests_of_staff_and_admins() {
     let app = App::start();
     let hiring = app.hiring();
     let (admin, owner) = (app.admin(), app.user_with_all(&hiring.staff("owner")));
