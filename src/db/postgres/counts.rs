@@ -2,8 +2,8 @@
 //! applies its rule to them, and changes them.
 //!
 //! These transactions do not wait for the writer, and no decision depends on them. The table is not logged, so a count
-//! costs no write to a disk. A crash of the database server or a failover empties the table, as a restart clears the
-//! counts in memory.
+//! waits for no write to a disk. A crash of the database server or a failover empties the table, as a restart clears
+//! the counts in memory.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

@@ -1,8 +1,8 @@
 //! The registration of a writer: one row in `engine_writers`, by which a writer finds out the outcome of a commit whose
 //! answer was lost.
 //!
-//! Each transaction of the writer sets the row to its number. After a lost connection, the writer registers again. The
-//! registration waits until the lost transaction has ended, because both change the same row, and then returns the
+//! Each transaction of the writer writes its number into the row. After a lost connection, the writer registers again.
+//! The registration waits until the lost transaction has ended, because both change the same row, and then returns the
 //! number of the last commit. It also begins a new epoch, so that a transaction of an old connection that had not begun
 //! yet cannot write. The registration is itself a durable commit. Therefore everything that it returns is durable too,
 //! even if somebody cancelled the lost commit's wait for the standby.
@@ -23,8 +23,8 @@ pub(super) const TABLE: &str = r#"CREATE TABLE engine_writers (
   seen_at TIMESTAMPTZ NOT NULL
 )"#;
 
-/// The row of a writer is deleted when its last transaction is older than this. A killed service leaves its row behind.
-/// If a service is paused for a longer time during a commit, the outcome of the commit is unknown.
+/// A registration deletes the rows of writers whose last transaction is older than this. A killed service leaves its
+/// row behind. If a service is paused for a longer time during a commit, the outcome of the commit is unknown.
 const FORGOTTEN_AFTER: &str = "30 days";
 
 /// The time for the commit of a registration. It waits for the standby, as every commit does.
@@ -42,9 +42,9 @@ impl WriterId {
         Self(random.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Returns the statement that sets the row to the number of a transaction. It affects no row if the registration is
-    /// not the newest, or if the tables have a version other than `version`. An upgrade holds the lock of the writers,
-    /// so the version stays the same until the transaction ends.
+    /// Returns the statement that writes the number of a transaction into the row. It affects no row if the
+    /// registration is not the newest, or if the tables have a version other than `version`. An upgrade holds the lock
+    /// of the writers, so the version stays the same until the transaction ends.
     pub(super) fn number(&self, batch: i64, epoch: i64, version: i64) -> String {
         let id = &self.0;
         format!(

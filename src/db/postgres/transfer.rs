@@ -41,7 +41,7 @@ CREATE TABLE engine_copy_steps (
   sql text NOT NULL
 );";
 
-/// Moves indexes and foreign keys into steps, disables triggers, and removes the rows of the schema.
+/// Moves indexes and foreign keys into steps, disables triggers, and deletes the rows that the schema inserts.
 const STRIP: &str = "DO $$
 DECLARE
   part record;
