@@ -107,7 +107,7 @@ const TABLE: [Row; 17] = [
     (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases due candidates: every 10 minutes, one slice in each step.
     (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for erasure while a hire was hidden from them: every minute, one in each step.
     (ROLE_CLOSING,      50,  Thread::Writes,       role_closing),     // Closes roles after their closing date: every 10 seconds, one slice in each step.
-    (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step.
+    (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step. On a server, runs `VACUUM`.
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
     (BACKUP,         1_000,  Thread::Slow,         backup),           // Copies the file if a backup is due. Has its own thread, because a copy can take minutes.
     (SCHEMA_VERSION, 1_000,  Thread::Reads,        schema_version),   // Stops the service if a newer server has upgraded the tables.

@@ -132,7 +132,8 @@ impl Company {
         self.acts.fetch_add(1, Ordering::SeqCst)
     }
 
-    /// Asserts that the database has every confirmed act once, with its usage row, and no act that was only refused.
+    /// Asserts that the database has every confirmed act once, every confirmed decision with its usage row, and no act
+    /// that was only refused.
     pub(crate) fn compare(&self, postgres: &TestServer, database: &str) {
         let counts = |sql: &str| -> HashMap<String, usize> {
             let rows = postgres.rows(database, sql).into_iter();

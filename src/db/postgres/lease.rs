@@ -2,8 +2,8 @@
 //! the database server frees it when the connection of its holder ends. If a holder has lost its network, the database
 //! server notices this after about 11 s.
 //!
-//! For a moment, an old holder and a new one may both work. The lease therefore only saves work: each step is a
-//! transaction of the writer and checks what is due.
+//! For a moment, an old holder and a new one may both work. The lease therefore only saves work: each step checks what
+//! is due, and does no harm if two servers run it.
 
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
