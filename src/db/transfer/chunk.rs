@@ -14,9 +14,9 @@ use crate::db::value::{Value, ValueRef};
 /// limits the content of a row.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// The limits for the number of rows of a query: of the first one of a table, and of any. A database server reads this
-/// many rows, even if they have more bytes than a chunk. The size of the rows is unknown at first, so the first query
-/// asks for few.
+/// The maximum numbers of rows of a table's first query and of its later queries. A database server reads this many
+/// rows, even if they have more bytes than a chunk. The size of the rows is unknown at first, so the first query asks
+/// for few.
 const ROWS_FIRST: usize = 64;
 const ROWS_MAX: usize = 20_000;
 

@@ -63,7 +63,7 @@ impl Table {
         self.page(begin, "")
     }
 
-    /// Returns the same query with another end: the row at which the texts and blobs of all rows reach this number of
+    /// Returns the same query, except that it also ends at the row with which the texts and blobs reach this number of
     /// bytes. A database server sends all rows of a query, and the driver stores them in memory.
     pub(super) fn rows_of_bytes(&self, begin: Begin, bytes: usize) -> String {
         let (columns, keys, lengths) = (self.column_list(), self.keys(""), self.lengths());
