@@ -90,8 +90,8 @@ pub struct Ctx {
     /// The limit on requests that hash a password, such as sign-ins, or that wait to do so. If more requests were
     /// allowed to wait, clients would give up before the service answered.
     pub(super) hashing_queue: Permits,
-    /// The memory that past hashes used, which later hashes reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without a
-    /// hash.
+    /// The memory that past checks of a password used, which later checks reuse. It is freed after
+    /// [`HASH_MEMORY_IDLE_MAX`] without a check. The hash of a new password uses memory of its own.
     hash_memory: Mutex<HashMemories>,
     /// The limit on multipart forms that arrive at the same time. Such a form can contain a file.
     pub(super) uploads: Permits,

@@ -72,8 +72,8 @@ enum FormEncoding {
 ///
 /// # Errors
 /// `unsupported_media_type` for any other type of body; `payload_too_large`; `bad_request` for a body that is cut off,
-/// late or malformed, and for a form with too many parts; [`Error::Unavailable`] if too many multipart forms arrive at
-/// the same time, in total or from one network.
+/// late or malformed, for a form with too many parts or fields, and for a file in a field that accepts none;
+/// [`Error::Unavailable`] if too many multipart forms arrive at the same time, in total or from one network.
 pub(super) async fn read(
     ctx: &Arc<Ctx>,
     rules: &FormRules,
