@@ -196,7 +196,7 @@ fn set_password_requires_an_existing_user() {
 }
 
 #[test]
-fn a_new_password_ends_all_sessions() {
+fn a_new_password_ends_the_sessions_of_its_user() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     set_password(&dir, "owner@acme.example", b"first horse battery").succeeded();

@@ -287,7 +287,7 @@ fn metrics_have_their_own_address() {
 }
 
 #[test]
-fn contacts_for_security_reports_come_from_the_flag() {
+fn contacts_for_security_reports_come_from_the_flag_or_its_variable() {
     let dir = WorkDir::new();
     let path = "/.well-known/security.txt";
     dir.serve(&["--db", "a.db"]).send("GET", path, &[], "").expect(404);

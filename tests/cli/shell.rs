@@ -84,7 +84,7 @@ fn the_manual_describes_commands_with_their_flags() {
 }
 
 #[test]
-fn a_closed_pipe_is_an_error_only_for_commands_that_print_a_key() {
+fn a_closed_pipe_is_an_error_only_for_commands_that_print_a_secret() {
     let dir = WorkDir::new();
     let bootstrap = ["bootstrap-admin", "--db", "a.db", "--email", "owner@acme.example"];
     dir.run(&bootstrap).succeeded();
