@@ -340,7 +340,7 @@ fn hostile_answers_of_the_authority_count_as_failures_and_leave_the_certificate_
 }
 
 #[test]
-fn an_expired_certificate_is_served_until_there_is_another_one() {
+fn an_expired_certificate_is_served_while_there_is_no_other_one() {
     let fixture = Fixture::new();
     let now = SystemTime::now();
     fixture.server.store(&fixture.dir, DOMAIN, now - 90 * DAY, now - DAY);

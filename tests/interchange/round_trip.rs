@@ -289,7 +289,7 @@ fn orders_are_renumbered_from_one() {
 }
 
 #[test]
-fn all_steps_of_a_draft_can_be_removed() {
+fn a_draft_whose_steps_are_all_removed_survives_the_round_trip() {
     let mut document = with_a_pipeline_that_was_changed();
     set(&mut document, &format!("{ROLE}/status"), json!("draft"));
     for step in 0..2 {
