@@ -16,7 +16,7 @@ crate::tests![
     the_board_of_a_role_without_candidates_shows_what_to_do,
     the_board_of_a_disabled_organization_does_not_link_to_the_posting,
     the_board_of_a_role_without_steps_names_the_next_step,
-    a_plain_member_is_shown_that_they_may_look_but_not_decide,
+    a_plain_member_sees_that_they_may_look_but_not_decide,
     hostile_names_are_text,
     all_candidates_of_a_large_role_are_in_the_page,
     the_board_is_in_the_users_language,
@@ -186,7 +186,7 @@ fn the_board_of_a_role_without_steps_names_the_next_step() {
     assert!(page.contains("This role has no steps yet"), "{page}");
 }
 
-fn a_plain_member_is_shown_that_they_may_look_but_not_decide() {
+fn a_plain_member_sees_that_they_may_look_but_not_decide() {
     let app = App::start();
     let hiring = app.hiring();
     let page = app.browser(&hiring, "member").get(&path(&hiring)).expect(200).text();

@@ -11,7 +11,7 @@ crate::tests![
     requests_that_select_the_same_language_share_a_cached_response,
     each_filter_has_its_own_cached_response,
     equivalent_queries_share_a_cached_response,
-    searches_and_unknown_parameters_are_never_cached,
+    searches_and_queries_with_unknown_parameters_are_never_cached,
     a_repeated_parameter_is_refused_even_if_the_page_is_cached,
     each_cached_response_has_its_own_etag,
     a_change_invalidates_every_cached_response_at_once,
@@ -126,7 +126,7 @@ fn equivalent_queries_share_a_cached_response() {
     }
 }
 
-fn searches_and_unknown_parameters_are_never_cached() {
+fn searches_and_queries_with_unknown_parameters_are_never_cached() {
     let app = App::start();
     let (hiring, client) = (organization_with_departments(&app), app.anonymous());
     let queries = ["?q=other", "?q=other&department=Sales", "?utm_source=x", "?department=Sales&x=1"];

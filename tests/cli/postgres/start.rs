@@ -9,7 +9,7 @@ use crate::postgres_server::{TestServer, USER, shared};
 use crate::support::WorkDir;
 
 #[test]
-fn a_server_that_is_absent_or_busy_causes_exit_status_1() {
+fn a_server_that_may_recover_causes_exit_status_1() {
     let Some(database) = Database::create() else { return };
     let (server, name) = (database.server, &database.name);
     server.psql(

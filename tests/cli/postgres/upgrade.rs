@@ -1,4 +1,5 @@
-//! Upgrades of the tables of a PostgreSQL server: a running service of an older version stops, and `upgrade` refuses.
+//! Upgrades of the tables of a PostgreSQL server: a running service of an older version stops, and `upgrade` refuses the
+//! URL of a server.
 
 use super::{Database, assert_refused};
 use crate::support::WorkDir;
