@@ -20,7 +20,7 @@ crate::tests![
     the_page_is_in_the_users_language,
     a_confirmation_applies_only_to_its_session,
     a_confirmation_leads_only_to_pages_of_the_console,
-    codes_are_not_carried_to_other_forms,
+    codes_and_passwords_are_not_carried_to_other_forms,
 ];
 
 const REMOVE: &str = "/app/me/authenticator/remove";
@@ -229,7 +229,7 @@ fn a_confirmation_leads_only_to_pages_of_the_console() {
     }
 }
 
-fn codes_are_not_carried_to_other_forms() {
+fn codes_and_passwords_are_not_carried_to_other_forms() {
     let (app, hiring, owner, _) = start();
     app.pass(600);
     let page = owner.submit(REMOVE, &[("confirmation.code", "654321"), ("note", "x")]).expect(403).text();

@@ -16,7 +16,7 @@ crate::tests![
     the_message_names_the_time_at_which_the_status_page_shows_the_decision,
     a_hire_shows_its_effects_first_and_carries_them_out,
     the_last_hire_fills_the_role_and_a_further_hire_is_not_offered,
-    a_role_that_was_not_public_has_not_left_the_career_page,
+    a_role_that_was_not_public_is_not_said_to_have_left_the_career_page,
     a_hire_without_the_required_position_code_shows_the_form_with_the_typed_values,
     a_decision_from_an_old_page_is_refused_with_the_current_step,
     a_partial_request_gets_the_refusal_as_a_dialog,
@@ -219,7 +219,7 @@ fn the_last_hire_fills_the_role_and_a_further_hire_is_not_offered() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_role_that_was_not_public_has_not_left_the_career_page() {
+fn a_role_that_was_not_public_is_not_said_to_have_left_the_career_page() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         document["organizations"][0]["roles"][0]["public"] = json!(false);

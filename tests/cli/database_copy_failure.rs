@@ -17,8 +17,8 @@ fn end(child: Child) -> Output {
     Output { code: output.status.code(), stdout: text(output.stdout), stderr: text(output.stderr) }
 }
 
-/// Checks the exit status, and that the last line contains this sentence. The lines before it are about the parts of the
-/// copy.
+/// Checks the exit status, and that the last line contains this sentence. The lines before it are about the parts of
+/// the copy.
 #[track_caller]
 fn assert_stopped(output: &Output, code: i32, sentence: &str) {
     assert_eq!(output.code, Some(code), "{output:?}");
@@ -120,8 +120,8 @@ fn a_change_to_the_source_between_two_parts_of_a_copy_is_noticed() {
     copy(&dir, &url, "back.db").failed(78, changed);
 }
 
-/// Runs a script with a small disk in the directory `disk`, which only the script sees. Returns `None` if the system does
-/// not allow this.
+/// Runs a script with a small disk in the directory `disk`, which only the script sees. Returns `None` if the system
+/// does not allow this.
 fn with_disk(dir: &WorkDir, script: &str) -> Option<Output> {
     std::fs::create_dir(dir.path("disk")).unwrap();
     let mut command = Command::new("unshare");

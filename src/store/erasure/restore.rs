@@ -41,8 +41,9 @@ pub struct RepeatedErasures {
 
 /// Repeats the erasures in the list, except those by retention. Candidates who were placed under a legal hold before
 /// their line was written are erased too, because an older copy of the file lacks the release of the hold. Candidates
-/// who were changed or placed under a legal hold after their line was written stay, with all their signups. Afterwards,
-/// the file and its log no longer contain the data of the repeated erasures, unless another process is reading the file.
+/// who were changed or placed under a legal hold after their line was written stay, with all their signups.
+/// Afterwards, the file and its log no longer contain the data of the repeated erasures, unless another process is
+/// reading the file.
 ///
 /// # Errors
 /// [`OpenError::Companion`] if the list cannot be read or is damaged; [`OpenError::Store`] if the file cannot be read

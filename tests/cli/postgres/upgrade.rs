@@ -1,5 +1,5 @@
-//! Upgrades of the tables of a PostgreSQL server: a running service of an older version stops, and `upgrade` refuses the
-//! URL of a server.
+//! Upgrades of the tables of a PostgreSQL server: a running service of an older version stops, and the command
+//! `upgrade` refuses the URL of a server.
 
 use super::{Database, assert_refused};
 use crate::support::WorkDir;
