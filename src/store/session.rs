@@ -191,7 +191,7 @@ pub fn confirm(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<(), Error> {
     Ok(())
 }
 
-/// Ends a session (`POST /api/auth/sign-out`).
+/// Ends the session with this digest, when its user signs out.
 pub fn delete(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<(), Error> {
     let sql = "DELETE FROM sessions
                WHERE digest = $1";

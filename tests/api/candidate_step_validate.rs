@@ -11,7 +11,7 @@ crate::tests![
     validations_lead_to_the_final_step_where_only_a_hire_follows,
     only_the_current_step_can_be_validated,
     validating_a_step_of_an_ended_application_is_a_conflict,
-    an_imported_application_without_a_current_step_continues_at_its_first_pending_step,
+    an_imported_application_without_a_step_in_progress_continues_at_its_first_pending_step,
     applications_of_a_closed_role_can_be_validated,
     a_validation_writes_an_activity_row_with_the_states_before_and_after,
     validating_a_parallel_step_does_not_change_the_time_at_the_current_step,
@@ -91,7 +91,7 @@ fn validating_a_step_of_an_ended_application_is_a_conflict() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn an_imported_application_without_a_current_step_continues_at_its_first_pending_step() {
+fn an_imported_application_without_a_step_in_progress_continues_at_its_first_pending_step() {
     let app = App::start();
     let steps = ["validated", "pending", "pending", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "In Progress", &steps));

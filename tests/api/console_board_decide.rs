@@ -11,7 +11,7 @@ crate::tests![
     an_advance_leads_back_to_the_board_with_a_message,
     a_move_forward_appends_the_card_to_its_new_step,
     a_move_back_puts_the_card_at_its_old_position,
-    a_rejection_has_a_documented_reason_and_a_note,
+    a_rejection_can_have_a_documented_reason_and_a_note,
     several_candidates_are_decided_on_together,
     a_candidate_whom_somebody_else_has_moved_is_not_decided_on,
     the_others_are_decided_on_if_one_is_refused,
@@ -23,7 +23,7 @@ crate::tests![
     at_most_500_candidates_are_decided_on,
     a_form_sent_twice_decides_once,
     a_plain_member_is_forbidden,
-    steps_of_other_organizations_and_roles_are_unknown,
+    steps_of_other_organizations_are_unknown,
     the_forms_ask_for_the_step_and_for_the_reason,
     the_menu_of_a_candidate_offers_the_decisions,
     the_menu_needs_a_candidate_of_the_role,
@@ -102,7 +102,7 @@ fn a_move_back_puts_the_card_at_its_old_position() {
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "in_progress", "pending", "pending"]);
 }
 
-fn a_rejection_has_a_documented_reason_and_a_note() {
+fn a_rejection_can_have_a_documented_reason_and_a_note() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -302,7 +302,7 @@ fn a_plain_member_is_forbidden() {
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "in_progress", "pending", "pending"]);
 }
 
-fn steps_of_other_organizations_and_roles_are_unknown() {
+fn steps_of_other_organizations_are_unknown() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");

@@ -1,5 +1,6 @@
-// Keyboard shortcuts of the staff console: on each kind of page, each key that `?` lists has the listed effect. While
-// single-letter keys are switched off, none of these keys has an effect.
+// Keyboard shortcuts of the staff console: `?` lists the expected keys on each kind of page, and each key has the
+// listed effect on at least one page. While single-letter keys are switched off, the keys that are pressed have no
+// effect.
 
 import { readFileSync } from 'node:fs';
 

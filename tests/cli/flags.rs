@@ -50,7 +50,7 @@ const SETTINGS_OPTIONS: [&str; SERVE_OPTIONS.len() + 1] = {
 };
 
 /// Every command with its options. The name of each option determines its variable.
-const COMMANDS: [(&str, &[&str]); 28] = [
+const COMMANDS: [(&str, &[&str]); 29] = [
     (
         "init",
         &[
@@ -82,6 +82,7 @@ const COMMANDS: [(&str, &[&str]); 28] = [
     ("export", &["db", "settings", "with-secrets"]),
     ("backup", &["db", "settings"]),
     ("restore", &["db", "settings", "revoke-keys", "dry-run"]),
+    ("copy", &["from", "to"]),
     ("check", &["db", "settings", "chain-head"]),
     ("upgrade", &["db", "settings", "check"]),
     (

@@ -34,7 +34,7 @@ pub(crate) enum Behaviour {
     /// Begins an answer with status 200 and closes the connection before the answer ends. The service must not treat
     /// that as acceptance.
     BreakOff,
-    /// Answers with this head and the message itself as the body.
+    /// Answers with this head, and with the body of the message as the body.
     Echo(&'static str),
 }
 

@@ -27,7 +27,7 @@ fn a_row_becomes_a_candidate_at_the_first_step() {
 }
 
 #[test]
-fn every_column_is_imported_in_any_order_and_with_any_separator() {
+fn every_column_is_imported_in_another_order_and_with_semicolons() {
     let company = Company::new();
     let rows = "\u{feff}STATUS;Role;Email;externalPositionId;hiredDate;outcomeNotes;appliedAt;Step;outcomeReason;outcomeType;NAME;rejectedAt\r\n\
         hired;role_eng;dan@x.org;P-7;2026-03-01;\"Good, and \"\"fast\"\"\r\nvery\";2026-01-02;offer;;;Dan;\r\n\

@@ -1,5 +1,5 @@
 //! The base URL and the proxy in front of the service: whether the base URL leads to the service of this file, and
-//! whether the right proxies are trusted.
+//! whether no proxy, or everybody, is trusted.
 
 use super::patient::Patient;
 use super::probe::{Unreached, get};
@@ -41,8 +41,9 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
 }
 
 /// Requests `/readyz` through the base URL. The service writes the time of each request to `/readyz` to its file. The
-/// answer counts as an answer of this service if that time has changed. A request by monitoring at the same moment also
-/// changes the time.
+/// answer with the status 200 counts as an answer of this service if that time has changed. A request by monitoring at
+/// the same moment also changes the time. An answer with the status 503 is not checked, because a service that is not
+/// ready may be unable to write the time.
 fn examine_answer(patient: &Patient<'_>, base_url: &str, report: &mut Report) {
     let url = format!("{base_url}/readyz");
     let curl = format!("curl -i {url}");

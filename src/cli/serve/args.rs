@@ -63,6 +63,7 @@ pub struct Args {
 
     /// The public URL of the service, without a path. Absolute links begin with this URL. The default is http:// and
     /// the listen address; with --tls-cert, https:// and the listen address; with --acme-domain, https:// and the name.
+    /// With --demo, localhost replaces 127.0.0.1.
     #[arg(long, env = "APPLIANCE_BASE_URL", value_name = "URL", value_parser = parse_base_url)]
     pub(super) base_url: Option<String>,
 

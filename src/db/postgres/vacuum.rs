@@ -173,7 +173,7 @@ impl Debt {
                FROM pg_prepared_xacts
                WHERE database = current_database()
                UNION ALL
-               SELECT format('the replication slot %s', slot_name), age(xmin)
+               SELECT format('the replication slot %s', slot_name), greatest(age(xmin), age(catalog_xmin))
                FROM pg_replication_slots
              ) AS holders
              WHERE age > age('{}'::xid8::xid)

@@ -45,8 +45,8 @@ impl ToSql for Parameter<'_> {
 }
 
 /// Replaces NUL, which PostgreSQL's texts cannot contain. The rules refuse NUL in every text that is stored. Only texts
-/// that a query compares can contain one, for example those of `?department=%00`, and match nothing with either
-/// character.
+/// that a query compares can contain one, for example those of `?department=%00`. With either character, they
+/// match nothing, unless a stored text contains U+FFFD.
 fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
 }

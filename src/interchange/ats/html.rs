@@ -76,7 +76,8 @@ fn comment_bytes(comment: &str) -> usize {
     comment.find("-->").map_or(comment.len(), |at| at + "-->".len())
 }
 
-/// Returns the number of bytes up to the first `>` outside quotes or, if a quote is never closed, up to the first `>`.
+/// Returns the number of bytes up to the first `>` outside quotes or, if there is none, up to the first `>`. Searches
+/// at most [`TAG_BYTES_MAX`] bytes.
 fn tag_bytes(inner: &str) -> Option<usize> {
     let mut quote = None;
     let mut first = None;
@@ -250,7 +251,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_markdown_is_at_most_three_times_as_long_as_the_html(html in "[<>/a&;#x!ä \n\"pscriptol]{0,40}") {
+        fn the_length_of_the_markdown_is_limited(html in "[<>/a&;#x!ä \n\"pscriptol]{0,40}") {
             let text = to_markdown(&html);
             prop_assert!(text.len() <= html.len() * 3 + 3);
         }

@@ -32,7 +32,8 @@ pub fn has_more(tx: &Tx<'_>) -> Result<bool, Error> {
 /// Processes at most `decisions_max` decisions, oldest first. Creates the messages that HR systems must receive.
 ///
 /// # Errors
-/// [`Error::Defect`] if the detail of an activity row cannot be read.
+/// [`Error::Defect`] if the detail of an activity row cannot be read, if a decision refers to a missing record, or if
+/// the database does not record which decisions are processed.
 pub fn take_in(tx: &Tx<'_>, decisions_max: usize) -> Result<(), Error> {
     let (taken, newest) = bounds(tx)?;
     if newest == taken {

@@ -3,9 +3,10 @@
 //! the page that closes out a role send decisions on several candidates to handlers of their own.
 //!
 //! Browsers submit a form to `/app/{orgSlug}/applications/{id}/…`. It names the page to which they return (`back`).
-//! Unless it undoes an act, the form also names the state that the page showed (`seen`) and, for a decision at a step,
-//! that step (`step`). If the act succeeds, the answer is a 303 to the page that `back` names, with the id of the
-//! application as `done`. A page that gets `done` shows the [`done::message`].
+//! Unless it undoes an act, the form also names the state that the page showed (`seen`). To advance, reject or reopen,
+//! it names the step (`step`); for a move, `step` is the destination. If the act succeeds, the answer is a 303 to the
+//! page that `back` names, with the id of the application as `done`. A page that gets `done` shows the
+//! [`done::message`].
 
 mod act;
 pub(super) mod done;
