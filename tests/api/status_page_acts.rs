@@ -89,7 +89,7 @@ impl Fixture {
 
     fn last_actions(&self, count: usize) -> Vec<String> {
         self.app.sql(&format!(
-            "SELECT action FROM (SELECT action, number FROM activities ORDER BY number DESC LIMIT {count}) ORDER BY number"
+            "SELECT action FROM (SELECT action, number FROM activities ORDER BY number DESC LIMIT {count}) AS newest ORDER BY number"
         ))
     }
 

@@ -78,7 +78,7 @@ impl Fixture {
     fn candidates(&self) -> Vec<String> {
         self.app.sql(
             "SELECT c.name, c.email, a.status, coalesce(s.name, '-'),
-               (SELECT group_concat(l.name, ',') FROM signups l WHERE l.later_of = a.id)
+               (SELECT group_concat(l.name, ',' ORDER BY l.number) FROM signups l WHERE l.later_of = a.id)
              FROM candidates c
              JOIN candidate_roles a ON a.candidate_id = c.id
              LEFT JOIN signups s ON s.candidate_role_id = a.id

@@ -8,6 +8,7 @@ const DAMAGE: &str = "overwrites pages of the file";
 const LIST: &str = "the erasure list is next to the file";
 const OLDER_COPY: &str = "replaces the file with an older copy, and only a file has an erasure list";
 const BACKUPS: &str = "the service makes backups only of a file";
+const DISK: &str = "the service measures only the disk of a file";
 
 /// The tests that need a file, each with the reason.
 #[rustfmt::skip]
@@ -31,6 +32,10 @@ const FILE_TESTS: &[(&str, &str)] = &[
     ("retention::the_erasure_list_names_retention_as_the_reason", LIST),
     ("status_page_later_signup::a_start_on_an_older_copy_repeats_exactly_the_deletions", OLDER_COPY),
     ("status_page_later_signup::an_erased_later_signup_stays_erased_on_an_older_copy", OLDER_COPY),
+    ("upload_limit::a_refusal_shows_the_form_again_in_the_language_of_the_page", DISK),
+    ("upload_limit::only_files_are_refused_when_disk_space_is_low", DISK),
+    ("upload_limit::refused_api_requests_get_a_problem_document", DISK),
+    ("upload_limit::the_minimum_free_space_is_configurable", DISK),
 ];
 
 /// The tests that need a server, each with the reason.
