@@ -135,7 +135,7 @@ fn the_manifest_of_a_backup_reveals_a_rewritten_chain() {
     );
     let output = check(&dir, head);
     assert!(output.code == Some(1) && output.stderr.contains("a.db has 1 finding"), "{output:?}");
-    assert!(output.stdout.contains("is missing; the file is older"), "{output:?}");
+    assert!(output.stdout.contains("is missing; the database is older"), "{output:?}");
     dir.run(&["user", "create", "--db", "a.db", "--email", "bob@example.org", "--name", "Bob"]).succeeded();
     dir.run(&["check", "--db", "a.db"]).succeeded();
     let output = check(&dir, head);
