@@ -155,6 +155,7 @@ pub(crate) fn id(data: &Value) -> String {
 }
 
 /// Polls a condition for as long as a takeover on a busy machine can take.
+#[track_caller]
 pub(crate) fn wait_until(mut is_met: impl FnMut() -> bool) {
     let began = std::time::Instant::now();
     while !is_met() {
