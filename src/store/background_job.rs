@@ -28,7 +28,7 @@ use crate::db::Halt;
 use crate::db::health::{BackgroundJob, CHECKPOINT, LOG_SIZE, LOG_TRUNCATED, READER};
 use crate::db::job_reader::JobReader;
 #[cfg(feature = "postgres")]
-use crate::db::postgres::{counts, vacuum::Vacuum, version_refusal};
+use crate::db::postgres::{counts, vacuum::Vacuum, version_refusal, while_held};
 use crate::db::scheduler::{ScheduledJob, Scheduler, Step};
 use crate::db::sqlite::{checkpoint, full_disk};
 
@@ -168,17 +168,13 @@ fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
 /// Lets a job for which one server is enough run only while this server has the lease. With a file, this function
 /// changes nothing.
 #[cfg(feature = "postgres")]
-fn with_lease(parts: &Parts, job: BackgroundJob, mut step: Step) -> Step {
+fn with_lease(parts: &Parts, job: BackgroundJob, step: Step) -> Step {
     let Place::Server(server) = &parts.place else { return step };
     if !OF_ONE_SERVER.contains(&job) {
         return step;
     }
     let lease = Arc::clone(&server.lease);
-    Box::new(move || match lease.is_held() {
-        Ok(true) => step(),
-        Ok(false) => None,
-        Err(error) => Some(Err(error)),
-    })
+    while_held(move || lease.is_held(), step)
 }
 
 #[cfg(not(feature = "postgres"))]

@@ -13,6 +13,7 @@ use super::lock::Lock;
 use super::settings::{self, Use};
 use super::target::Target;
 use crate::db::error::Error;
+use crate::db::scheduler::Step;
 
 /// The lease, held or not.
 pub(crate) struct Lease {
@@ -79,5 +80,80 @@ impl SharedLease {
         let is_held = lease.hold()?;
         *asked_at = Some(Instant::now());
         Ok(is_held)
+    }
+}
+
+/// Runs the steps of a job while `is_held` allows it. A failure of `is_held` counts as a failure of the job. That failure
+/// is over as soon as `is_held` answers, because the job may report nothing for minutes. If another server has the lease,
+/// no failure of the job concerns this server any more.
+pub(crate) fn while_held(mut is_held: impl FnMut() -> Result<bool, Error> + Send + 'static, mut step: Step) -> Step {
+    let (mut has_lease_failed, mut has_job_failed) = (false, false);
+    Box::new(move || match is_held() {
+        Ok(true) => {
+            let outcome = step();
+            if let Some(outcome) = &outcome {
+                has_job_failed = outcome.is_err();
+            }
+            let is_over = std::mem::take(&mut has_lease_failed) && !has_job_failed;
+            outcome.or(is_over.then_some(Ok(())))
+        }
+        Ok(false) => {
+            let is_over = has_lease_failed || has_job_failed;
+            (has_lease_failed, has_job_failed) = (false, false);
+            is_over.then_some(Ok(()))
+        }
+        Err(error) => {
+            has_lease_failed = true;
+            Some(Err(error))
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failure() -> Error {
+        Error::Unavailable("planted".to_owned())
+    }
+
+    /// The answer about the lease, and the outcome of the job if it runs.
+    type Scripted = (Result<bool, Error>, Option<Result<(), Error>>);
+
+    /// Runs a step for each element. Returns the reported outcomes: whether they are successes.
+    fn reported(script: Vec<Scripted>) -> Vec<Option<bool>> {
+        let outcome_of_job = Arc::new(Mutex::new(None));
+        let outcome = Arc::clone(&outcome_of_job);
+        let job: Step = Box::new(move || outcome.lock().unwrap().take());
+        let (answers, outcomes): (Vec<_>, Vec<_>) = script.into_iter().unzip();
+        let mut answers = answers.into_iter();
+        let mut step = while_held(move || answers.next().unwrap(), job);
+        let mut run = |outcome| {
+            *outcome_of_job.lock().unwrap() = outcome;
+            step().map(|reported| reported.is_ok())
+        };
+        outcomes.into_iter().map(&mut run).collect()
+    }
+
+    #[test]
+    fn a_failure_of_the_lease_is_over_when_the_lease_answers() {
+        let steps = vec![(Ok(true), None), (Err(failure()), None), (Ok(true), None), (Ok(true), None)];
+        assert_eq!(reported(steps), [None, Some(false), Some(true), None]);
+        let steps = vec![(Err(failure()), None), (Ok(false), None), (Ok(false), None)];
+        assert_eq!(reported(steps), [Some(false), Some(true), None]);
+    }
+
+    #[test]
+    fn a_failure_of_the_job_is_over_when_the_job_succeeds_or_another_server_has_the_lease() {
+        let steps = vec![
+            (Ok(true), Some(Err(failure()))),
+            (Err(failure()), None),
+            (Ok(true), None),
+            (Ok(true), Some(Ok(()))),
+            (Ok(true), Some(Err(failure()))),
+            (Ok(false), None),
+            (Ok(true), None),
+        ];
+        assert_eq!(reported(steps), [Some(false), Some(false), None, Some(true), Some(false), Some(true), None]);
     }
 }

@@ -33,7 +33,7 @@ pub(crate) mod vacuum;
 mod value;
 mod writer;
 
-pub(crate) use lease::SharedLease;
+pub(crate) use lease::{SharedLease, while_held};
 pub(crate) use open_error::OpenError;
 pub(crate) use prepare::{Purpose, Schema, prepare, version_refusal};
 pub(crate) use readers::Readers;
