@@ -83,9 +83,9 @@ impl SharedLease {
     }
 }
 
-/// Runs the steps of a job while `is_held` allows it. A failure of `is_held` counts as a failure of the job. That failure
-/// is over as soon as `is_held` answers, because the job may report nothing for minutes. If another server has the lease,
-/// no failure of the job concerns this server any more.
+/// Runs the steps of a job while `is_held` allows it. A failure of `is_held` counts as a failure of the job. That
+/// failure is over as soon as `is_held` answers, because the job may report nothing for minutes. If another server has
+/// the lease, no failure of the job concerns this server any more.
 pub(crate) fn while_held(mut is_held: impl FnMut() -> Result<bool, Error> + Send + 'static, mut step: Step) -> Step {
     let (mut has_lease_failed, mut has_job_failed) = (false, false);
     Box::new(move || match is_held() {
@@ -128,11 +128,11 @@ mod tests {
         let (answers, outcomes): (Vec<_>, Vec<_>) = script.into_iter().unzip();
         let mut answers = answers.into_iter();
         let mut step = while_held(move || answers.next().unwrap(), job);
-        let mut run = |outcome| {
+        let run = |outcome| {
             *outcome_of_job.lock().unwrap() = outcome;
             step().map(|reported| reported.is_ok())
         };
-        outcomes.into_iter().map(&mut run).collect()
+        outcomes.into_iter().map(run).collect()
     }
 
     #[test]
