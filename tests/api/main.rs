@@ -174,9 +174,9 @@ macro_rules! tests {
 }
 pub(crate) use tests;
 
-/// Returns the number of test threads: four for each core, because many tests wait for timeouts or other processes.
+/// Returns the number of test threads: five for each core, because many tests wait for timeouts or other processes.
 fn test_threads() -> usize {
-    4 * std::thread::available_parallelism().map_or(1, usize::from)
+    5 * std::thread::available_parallelism().map_or(1, usize::from)
 }
 
 fn main() -> ExitCode {

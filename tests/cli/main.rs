@@ -1,5 +1,5 @@
-//! The command line of the real binary: flags and variables, exit statuses, output, and how a service starts, logs and
-//! stops.
+//! The command line of the real binary: flags and variables, exit statuses, output, how a service starts, logs and
+//! stops, and deliveries to HR systems.
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 
 #[cfg(feature = "acme")]
@@ -27,6 +27,8 @@ mod erasure;
 mod failing_job;
 mod file;
 mod flags;
+mod handshake;
+mod hr;
 mod hr_deliveries;
 mod import;
 mod import_advice;

@@ -1,12 +1,9 @@
-//! TLS of the service: versions, cookies, clients that do not speak TLS, and clients that never finish a handshake.
+//! TLS of the service: versions, cookies, and clients that do not speak TLS.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
-use std::time::{Duration, Instant};
+use std::net::SocketAddr;
 
-use socket2::{Domain, Socket, Type};
-
-use crate::support::{PATIENCE, RunningService, WorkDir, connect, read_answer};
+use crate::support::{RunningService, WorkDir, connect, read_answer};
 use crate::tls_client::{Authority, TLS, VERSIONS};
 
 const PASSWORD: &str = "correct horse battery";
@@ -14,7 +11,7 @@ const PASSWORD: &str = "correct horse battery";
 /// The alert `protocol_version` (RFC 5246 §7.2).
 const PROTOCOL_VERSION: u8 = 70;
 
-fn start() -> (WorkDir, Authority, RunningService) {
+pub(crate) fn start() -> (WorkDir, Authority, RunningService) {
     let (dir, authority) = (WorkDir::new(), Authority::new());
     authority.write(&dir);
     dir.imported("a.db");
@@ -23,7 +20,7 @@ fn start() -> (WorkDir, Authority, RunningService) {
 }
 
 /// Returns the first message of a client whose newest version is TLS 1.0 (`minor` 1), 1.1 (2) or 1.2 (3).
-fn client_hello(minor: u8) -> Vec<u8> {
+pub(crate) fn client_hello(minor: u8) -> Vec<u8> {
     let mut hello = vec![3, minor];
     hello.extend([7; 32]); // random
     hello.push(0); // no session
@@ -138,70 +135,4 @@ fn bytes_that_are_neither_tls_nor_http_close_the_connection() {
     let answer = answer_to(service.address, &[&[22, 3, 1, 0, 100], &[9; 100][..]].concat());
     assert!(answer.is_empty() || answer[0] == 21, "{answer:?}");
     authority.get(service.address, "/healthz").expect(200);
-}
-
-#[test]
-fn a_client_that_never_finishes_its_handshake_delays_nobody_and_is_disconnected() {
-    let (_dir, authority, service) = start();
-    let hello = client_hello(3);
-    let began = Instant::now();
-    let silent: Vec<TcpStream> = [0, 1, 5, 20, hello.len() - 1]
-        .into_iter()
-        .flat_map(|bytes| std::iter::repeat_n(bytes, 20))
-        .map(|bytes| {
-            let mut stream = connect(service.address);
-            stream.write_all(&hello[..bytes]).unwrap();
-            stream
-        })
-        .collect();
-    authority.get(service.address, "/healthz").expect(200);
-    assert!(began.elapsed() < Duration::from_secs(9), "the request waited for the silent clients");
-    for mut stream in silent {
-        assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);
-    }
-    // Without TLS, a client can be silent for 30 seconds.
-    assert!(began.elapsed() < Duration::from_secs(30));
-}
-
-#[test]
-fn an_unfinished_handshake_does_not_delay_the_stop() {
-    let (_dir, authority, service) = start();
-    let _silent = connect(service.address);
-    let mut begun = connect(service.address);
-    begun.write_all(&client_hello(3)[..20]).unwrap();
-    let mut idle = authority.connect(service.address).unwrap();
-    let began = Instant::now();
-    let output = service.stop("TERM").succeeded();
-    assert!(output.stderr.ends_with("\nstopped"), "{output:?}");
-    assert!(began.elapsed() < Duration::from_secs(9), "the stop waited for the deadline of the handshake");
-    assert_eq!(idle.read(&mut [0]).unwrap_or(0), 0);
-}
-
-/// The maximum number of connections from one address.
-const MAX: usize = 1_024;
-
-fn connect_from(source: Ipv4Addr, address: SocketAddr) -> TcpStream {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    socket.bind(&SocketAddr::from((source, 0)).into()).unwrap();
-    socket.connect(&address.into()).unwrap();
-    let stream = TcpStream::from(socket);
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream
-}
-
-#[test]
-fn unfinished_handshakes_count_as_connections_of_their_address() {
-    let (_dir, authority, service) = start();
-    let began = Instant::now();
-    let (one, other) = (Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2));
-    let shake = |source| authority.connect_with(connect_from(source, service.address), &VERSIONS, b"http/1.1");
-    let silent: Vec<TcpStream> = (0..MAX).map(|_| connect_from(one, service.address)).collect();
-    let refused = shake(one);
-    // On a slow machine, the deadline of the first handshakes may have passed.
-    if began.elapsed() < Duration::from_secs(9) {
-        assert!(refused.is_err(), "one address has more than {MAX} connections");
-    }
-    shake(other).unwrap();
-    drop(silent);
-    while shake(one).is_err() {}
 }

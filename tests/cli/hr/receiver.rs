@@ -11,10 +11,10 @@ use std::time::Duration;
 use socket2::{Domain, Socket, Type};
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned};
 
-use crate::kill_point::{KillPoint, Trigger};
-use crate::message::Message;
-use crate::random::RandomNumbers;
-use crate::service::PATIENCE;
+use super::kill_point::{KillPoint, Trigger};
+use super::message::Message;
+use super::random::RandomNumbers;
+use super::service::PATIENCE;
 
 /// The behaviour of the receiver on a connection.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

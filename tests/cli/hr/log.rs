@@ -1,8 +1,8 @@
 //! Log lines about deliveries contain no secrets, no paths and no personal data.
 
-use crate::admin::Admin;
-use crate::fixture::Fixture;
-use crate::receiver::{Behaviour, Receiver};
+use super::admin::Admin;
+use super::fixture::Fixture;
+use super::receiver::{Behaviour, Receiver};
 use crate::support::WorkDir;
 
 /// Behaviours of a receiver, some of which answer with private text, and the logged result of each attempt.

@@ -6,12 +6,12 @@ use std::thread::JoinHandle;
 
 use serde_json::{Value, json};
 
-use crate::admin::NOTE;
-use crate::client::{Client, Request};
-use crate::company::Application;
-use crate::fixture::Fixture;
-use crate::kill_point::{KillPoint, Trigger};
-use crate::service::PATIENCE;
+use super::admin::NOTE;
+use super::client::{Client, Request};
+use super::company::Application;
+use super::fixture::Fixture;
+use super::kill_point::{KillPoint, Trigger};
+use super::service::PATIENCE;
 
 const CONNECTIONS: usize = 12;
 

@@ -7,7 +7,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{ServerConfig, SupportedProtocolVersion};
 
-use crate::receiver::Layer;
+use super::receiver::Layer;
 
 /// The supported versions of TLS.
 const VERSIONS: &[&SupportedProtocolVersion] =

@@ -2,10 +2,10 @@
 
 use serde_json::Value;
 
-use crate::admin::Admin;
-use crate::certificate::{self, Authority};
-use crate::fixture::{Fixture, path_of};
-use crate::receiver::{Layer, Receiver};
+use super::admin::Admin;
+use super::certificate::{self, Authority};
+use super::fixture::{Fixture, path_of};
+use super::receiver::{Layer, Receiver};
 use crate::support::{RunningService, WorkDir};
 
 /// A service that trusts one authority, and an HR system with TLS.

@@ -4,10 +4,10 @@ use std::net::SocketAddr;
 
 use serde_json::{Value, json};
 
-use crate::client::{Client, Request};
-use crate::company::Application;
-use crate::fixture::{Fixture, path_of};
-use crate::receiver::{Receiver, wait_until};
+use super::client::{Client, Request};
+use super::company::Application;
+use super::fixture::{Fixture, path_of};
+use super::receiver::{Receiver, wait_until};
 
 /// The beginning of the note of every hire.
 pub(crate) const NOTE: &str = "Confidential: signed";

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use rusqlite::{Connection, OpenFlags};
 
-use crate::fixture::path_of;
-use crate::load::{DecidedApplication, Outcome};
-use crate::receiver::Arrival;
+use super::fixture::path_of;
+use super::load::{DecidedApplication, Outcome};
+use super::receiver::Arrival;
 
 /// A delivery in the file.
 struct Delivery {

@@ -3,7 +3,7 @@
 
 use std::sync::{Condvar, Mutex};
 
-use crate::service::{PATIENCE, ServiceProcess};
+use super::service::{PATIENCE, ServiceProcess};
 
 /// An event of a delivery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use crate::admin::Admin;
-use crate::fixture::Fixture;
-use crate::kill_point::{KILL_POINTS, KillPoint, Trigger};
-use crate::ledger::Ledger;
-use crate::load::Load;
-use crate::random::RandomNumbers;
-use crate::receiver::{Behaviour, Receiver, wait_until};
+use super::admin::Admin;
+use super::fixture::Fixture;
+use super::kill_point::{KILL_POINTS, KillPoint, Trigger};
+use super::ledger::Ledger;
+use super::load::Load;
+use super::random::RandomNumbers;
+use super::receiver::{Behaviour, Receiver, wait_until};
+use super::service::{Service, run};
 use crate::rounds::rounds;
-use crate::service::{Service, run};
 
 /// The number of rounds. The service is killed in each round.
 const ROUNDS: usize = rounds(8, 20);

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use serde_json::{Value, json};
 
-use crate::company::{Application, Company};
-use crate::service::run;
+use super::company::{Application, Company};
+use super::service::run;
 
 /// The name of every candidate and the query of every URL.
 const NAME: &str = "Wilhelmina Ostrander";

@@ -2,9 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::admin::Admin;
-use crate::fixture::Fixture;
-use crate::receiver::{Behaviour, Receiver};
+use super::admin::Admin;
+use super::fixture::Fixture;
+use super::receiver::{Behaviour, Receiver};
 use crate::support::{RunningService, WorkDir};
 
 /// The maximum duration of a stop. After this time, supervisors kill the process.
