@@ -6,7 +6,7 @@ use super::super::settings;
 use super::super::target::Target;
 use super::super::vacuum::{Interrupt, Progress, Vacuum, is_owed, owe};
 use super::super::writer::Mode;
-use super::{Database, wait_for};
+use super::{Database, eventually, wait_for};
 use crate::db::connection::Connection;
 use crate::db::error::Error;
 use crate::db::tx;
@@ -38,6 +38,19 @@ impl Database {
 
     fn vacuum(&self) -> Vacuum {
         Vacuum::new(Arc::clone(&self.target), Interrupt::default())
+    }
+
+    /// Runs `VACUUM`. While another session holds the rows, for example the session that polls the condition of a test,
+    /// this function tries again.
+    fn run_vacuum(&self, interrupt: &Interrupt) -> Result<Progress, Error> {
+        let mut last = None;
+        eventually(|| {
+            let progress = Vacuum::new(Arc::clone(&self.target), interrupt.clone()).step();
+            let is_held = matches!(progress, Ok(Progress::Held(_)));
+            last = Some(progress);
+            !is_held
+        });
+        last.unwrap()
     }
 
     fn is_owed(&self) -> bool {
@@ -142,11 +155,11 @@ fn the_debt_remains_if_a_table_is_locked_or_the_connection_is_lost() {
     let Some(database) = Database::with_erasure() else { return };
     let mut locker = database.server.session(&database.name);
     locker.run("BEGIN; LOCK TABLE people IN SHARE MODE");
-    let failed = database.vacuum().step().unwrap_err();
+    let failed = database.run_vacuum(&Interrupt::default()).unwrap_err();
     assert!(matches!(&failed, Error::Unavailable(why) if why.contains("55P03")), "{failed:?}");
     assert!(database.is_owed());
     let losing = std::thread::scope(|scope| {
-        let running = scope.spawn(|| database.vacuum().step());
+        let running = scope.spawn(|| database.run_vacuum(&Interrupt::default()));
         let sql = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity
                    WHERE query LIKE 'VACUUM%' AND wait_event_type = 'Lock' AND datname = current_database()";
         wait_for(&database, sql, "1");
@@ -164,9 +177,8 @@ fn a_service_that_stops_does_not_wait_for_the_end_of_a_vacuum() {
     let mut locker = database.server.session(&database.name);
     locker.run("BEGIN; LOCK TABLE people IN SHARE MODE");
     let interrupt = Interrupt::default();
-    let mut vacuum = Vacuum::new(Arc::clone(&database.target), interrupt.clone());
     let failed = std::thread::scope(|scope| {
-        let running = scope.spawn(|| vacuum.step());
+        let running = scope.spawn(|| database.run_vacuum(&interrupt));
         let waiting = "SELECT count(*) FROM pg_stat_activity
                        WHERE query LIKE 'VACUUM%' AND wait_event_type = 'Lock' AND datname = current_database()";
         wait_for(&database, waiting, "1");
@@ -183,7 +195,7 @@ fn writers_continue_during_a_vacuum() {
     let mut locker = database.server.session(&database.name);
     locker.run("BEGIN; LOCK TABLE people IN SHARE MODE");
     std::thread::scope(|scope| {
-        let running = scope.spawn(|| database.vacuum().step());
+        let running = scope.spawn(|| database.run_vacuum(&Interrupt::default()));
         let waiting = "SELECT count(*) FROM pg_stat_activity
                        WHERE query LIKE 'VACUUM%' AND wait_event_type = 'Lock' AND datname = current_database()";
         wait_for(&database, waiting, "1");
