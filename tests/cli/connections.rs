@@ -8,10 +8,10 @@ use socket2::{Domain, Socket, Type};
 use crate::support::{PATIENCE, WorkDir};
 
 /// The maximum number of connections from one address.
-const MAX: usize = 1_024;
+pub(crate) const MAX: usize = 1_024;
 
 /// Connects from this loopback address.
-fn connect_from(source: Ipv4Addr, address: SocketAddr) -> TcpStream {
+pub(crate) fn connect_from(source: Ipv4Addr, address: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.bind(&SocketAddr::from((source, 0)).into()).unwrap();
     socket.connect(&address.into()).unwrap();

@@ -1,26 +1,13 @@
 //! Clients that never finish a TLS handshake. Some of these tests wait for the deadline of a handshake.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{Ipv4Addr, TcpStream};
 use std::time::{Duration, Instant};
 
-use socket2::{Domain, Socket, Type};
-
-use crate::support::{PATIENCE, connect};
+use crate::connections::{MAX, connect_from};
+use crate::support::connect;
 use crate::tls::{client_hello, start};
 use crate::tls_client::VERSIONS;
-
-/// The maximum number of connections from one address.
-const MAX: usize = 1_024;
-
-fn connect_from(source: Ipv4Addr, address: SocketAddr) -> TcpStream {
-    let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
-    socket.bind(&SocketAddr::from((source, 0)).into()).unwrap();
-    socket.connect(&address.into()).unwrap();
-    let stream = TcpStream::from(socket);
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream
-}
 
 #[test]
 fn a_client_that_never_finishes_its_handshake_delays_nobody_and_is_disconnected() {
