@@ -88,8 +88,8 @@ CREATE TABLE users (
 ) STRICT;
 CREATE INDEX users_by_time ON users (created_at, id);
 
--- A user's role in one organization. Lists of keys show the oldest membership of each key's user by `created_at`, so an
--- import of several memberships gives them increasing times.
+-- A user's membership in an organization, with the organization role. Lists of keys show the oldest membership of each
+-- key's user by `created_at`, so an import of several memberships gives them increasing times.
 CREATE TABLE memberships (
   user_id TEXT NOT NULL REFERENCES users (id),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -648,12 +648,12 @@ CREATE TABLE hr_intake (
 INSERT INTO hr_intake (id, activity_number) VALUES (1, 0);
 
 -- The outbox: the deliveries that the service owes to HR systems. `number` is the order within an application; a `ping`
--- belongs to no application. `attempts` counts all attempts. `failed_attempts` counts the failures since the delivery
--- was queued, an admin retried it, or an enabled integration was saved. This count is the position in the retry
--- schedule. A pending row has a time for its next attempt, unless an earlier delivery of its application has not
--- arrived. The row does not record whether the integration is enabled. Two of the indexes contain a delivery only after
--- its first attempt, so that queueing stays cheap. Deliveries without an attempt are in the index of pending
--- deliveries.
+-- belongs to no application. `attempts` counts all attempts. `failed_attempts` counts the failures since the last of
+-- these events: the delivery was queued, an admin retried it, or an enabled integration was saved. This count is the
+-- position in the retry schedule. A pending row has a time for its next attempt, unless an earlier delivery of its
+-- application has not arrived. The row does not record whether the integration is enabled. Two of the indexes contain a
+-- delivery only after its first attempt, so that queueing stays cheap. Deliveries without an attempt are in the index
+-- of pending deliveries.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),

@@ -8,16 +8,16 @@
 #![allow(clippy::unwrap_used, reason = "if a step fails, the bench must fail")]
 
 #[path = "speed/cores.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod cores;
 #[path = "speed/exchange.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod exchange;
 #[path = "support/figures.rs"]
-#[allow(dead_code, reason = "the other benches use the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod figures;
 #[path = "speed/process.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod process;
 #[path = "support/role.rs"]
 mod role;

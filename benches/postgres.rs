@@ -7,25 +7,25 @@
 #![allow(clippy::unwrap_used, reason = "if a step fails, the bench must fail")]
 
 #[path = "speed/company.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod company;
 #[path = "speed/cores.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod cores;
 #[path = "speed/decisions.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod decisions;
 #[path = "speed/exchange.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod exchange;
 #[path = "support/figures.rs"]
-#[allow(dead_code, reason = "the other benches use the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod figures;
 #[path = "speed/line.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod line;
 #[path = "speed/load.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod load;
 #[path = "postgres/pgbench.rs"]
 mod pgbench;
@@ -33,24 +33,24 @@ mod pgbench;
 #[allow(dead_code, reason = "the tests use the rest")]
 mod postgres_server;
 #[path = "speed/process.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod process;
 #[path = "speed/random.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod random;
 #[path = "speed/round.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod round;
 #[path = "speed/server.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod server;
 #[path = "postgres/service.rs"]
 mod service;
 #[path = "speed/setup.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod setup;
 #[path = "speed/template.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod template;
 
 use std::sync::Arc;
@@ -99,7 +99,7 @@ fn main() {
         template::run(&["copy", "--from", template.path(), "--to", &url(&server, database)]);
         server.psql(database, "VACUUM ANALYZE");
     }
-    eprintln!("created after {:.0} s", began.elapsed().as_secs_f64());
+    eprintln!("the databases were created after {:.0} s", began.elapsed().as_secs_f64());
     println!("Speed of the service on PostgreSQL {}, on {machine}", server.psql("postgres", "SHOW server_version"));
     println!("Medians of {} interleaved rounds (minimum to maximum).", lengths.rounds);
     if is_short {

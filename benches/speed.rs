@@ -19,14 +19,14 @@ mod bare;
 #[path = "speed/company.rs"]
 mod company;
 #[path = "speed/cores.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod cores;
 #[path = "speed/decisions.rs"]
 mod decisions;
 #[path = "speed/exchange.rs"]
 mod exchange;
 #[path = "support/figures.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod figures;
 #[path = "speed/line.rs"]
 mod line;
@@ -51,7 +51,7 @@ mod server;
 #[path = "speed/setup.rs"]
 mod setup;
 #[path = "speed/template.rs"]
-#[allow(dead_code, reason = "the other bench uses the rest")]
+#[allow(dead_code, reason = "other benches use the rest")]
 mod template;
 
 use std::process::ExitCode;
@@ -96,12 +96,12 @@ fn measure(lines: &[&'static Line], is_short: bool) {
     let cores = Cores::claim();
     eprintln!("creating {} organizations with {} applications", company::ORGANIZATIONS, company::APPLICATIONS);
     let template = Template::make(&cores);
-    eprintln!("created after {:.0} s", began.elapsed().as_secs_f64());
+    eprintln!("the data was created after {:.0} s", began.elapsed().as_secs_f64());
     let setup = Setup { cores, template, lengths };
     let mut report = Report::new(machine, &setup, is_short);
     for line in lines {
         let measured = line.measure(&setup);
-        eprintln!("{} measured after {:.0} s", line.name, began.elapsed().as_secs_f64());
+        eprintln!("line {} was measured after {:.0} s", line.name, began.elapsed().as_secs_f64());
         report.add(measured);
     }
     println!("{report}");

@@ -82,7 +82,8 @@ organization=$(call "$admin" POST /api/admin/organizations '{
 }' | jq -er .data.id)
 report "organization $organization" true "$(call "$admin" GET "/api/admin/organizations/$organization" | jq .data.portal.enabled)"
 
-# Rosa recruits for this organization. Her key acts as her, and may do what both her role and its scopes permit.
+# Rosa recruits for this organization. Her key acts as her, and may do what both her organization role and the key's
+# scopes permit.
 rosa=$(call "$admin" POST /api/admin/users '{ "email": "rosa@acme.example", "name": "Rosa" }' | jq -er .data.id)
 call "$admin" PUT "/api/admin/organizations/$organization/memberships/$rosa" '{ "orgRole": "hr_representative" }' >"$work/ignored"
 key=$(call "$admin" POST /api/admin/api-keys "$(jq -n --arg user "$rosa" '{ name: "Rosa", userId: $user, scopes:
@@ -127,8 +128,10 @@ report "hired at $last" validated "$(jq -r .step.status <<<"$hired")"
 # --------------------------------------------------- the state afterwards ----
 
 report "the role is filled" filled "$(call "$key" GET "/api/v1/roles/$role" | jq -r .data.status)"
-report "one hired, nobody in progress" "1 0" "$(call "$key" GET "/api/v1/organizations/$organization/status" |
-  jq -r '"\(.data.applications.hired) \(.data.applications.inProgress)"')"
-report "the activity has the hire" candidate_step.hired "$(call "$key" GET "/api/v1/candidates/$candidate/activity" | jq -r '.data[0].action')"
+report "one candidate is hired, and nobody is in progress" "1 0" \
+  "$(call "$key" GET "/api/v1/organizations/$organization/status" |
+    jq -r '"\(.data.applications.hired) \(.data.applications.inProgress)"')"
+report "the activity contains the hire" candidate_step.hired \
+  "$(call "$key" GET "/api/v1/candidates/$candidate/activity" | jq -r '.data[0].action')"
 "$appliance" check --db "$work/jobs.db" 2>"$work/ignored"
 echo "Zoë Meier is hired."

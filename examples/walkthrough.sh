@@ -14,8 +14,8 @@
 # temporary directory, on free ports of the loopback interface, and leaves nothing
 # behind.
 #
-# It ends with a line `N passed, 0 failed` and exit status 0. The first failed check
-# ends it with status 1, and prints the expected and the actual value.
+# The script ends with a line `N passed, 0 failed` and exit status 0. The first failed
+# check ends the script with status 1, and prints the expected and the actual value.
 
 set -euo pipefail
 
@@ -66,7 +66,7 @@ ok() {
   printf 'ok   %s\n' "$1"
 }
 
-# fail SENTENCE EXPECTED ACTUAL
+# fail SENTENCE EXPECTED ACTUAL reports a failed check and ends the script.
 fail() {
   printf 'FAIL %s\n     expected: %s\n     actual:   %s\n' "$1" "$2" "$3"
   if [[ -s $work/serve.log ]]; then
@@ -145,13 +145,13 @@ holds() {
   ok "$sentence"
 }
 
-# equals ACTUAL EXPECTED 'sentence'
+# equals ACTUAL EXPECTED 'sentence' checks that both values are equal.
 equals() {
   [[ $1 == "$2" ]] || fail "$3" "$2" "$1"
   ok "$3"
 }
 
-# matches ACTUAL REGEX 'sentence'
+# matches ACTUAL REGEX 'sentence' checks that a part of the value matches.
 matches() {
   [[ $1 =~ $2 ]] || fail "$3" "something that matches $2" "$1"
   ok "$3"
@@ -372,7 +372,7 @@ section 'POST /api/admin/api-keys'
 
 keys=/api/admin/api-keys
 
-# create_key NAME USER [more members as JSON] leaves the key in $key and its id in
+# create_key NAME USER [more fields as JSON] leaves the key in $key and its id in
 # $key_id.
 create_key() {
   expect 200 POST "$keys" "${as_admin[@]}" "${json[@]}" \
@@ -422,9 +422,9 @@ holds '.data[] | select(.id == $id) | .name == "Recruiting desk" and .prefix == 
 # shellcheck disable=SC2016
 holds '.data[] | select(.id == $id).owner | [.id, .email, .name, .platformRole, .orgRole, .organizationId]
        == ["user_joel-lindqvist", "joel.lindqvist@halmwind.example.com", "Joel Lindqvist", "user", "hr_representative", "org_halmwind"]' \
-  'a listed key has its owner' --arg id "$hr_key_id"
+  'a listed key names its owner' --arg id "$hr_key_id"
 holds '.data[] | select(.owner.platformRole == "admin").owner | .orgRole == null and .organizationId == null' \
-  'an owner without an organization has neither role nor organization'
+  'a key whose user has no membership shows neither an organization role nor an organization'
 # shellcheck disable=SC2016
 holds '[.. | strings | select(. == $key)] == []' 'the list never contains a whole key' --arg key "$hr_key"
 expect 403:forbidden GET "$keys" "${as_hr[@]}"
@@ -488,7 +488,7 @@ expect 401:unauthorized POST "$interview/reject" "${as_session[@]}" --header "Or
 expect 404:not_found POST "$steps/cstep_maarten-visser_offer/reject" "${as_hr[@]}"
 expect 404:not_found POST "$steps/cstep_nobody/reject" "${as_hr[@]}"
 expect 400:bad_request POST "$interview/reject" "${as_hr[@]}" "${json[@]}" '{"outcomeNotes": 7}'
-holds 'any(.errors[]; .field == "outcomeNotes")' 'the refusal names the wrong field'
+holds 'any(.errors[]; .field == "outcomeNotes")' 'the refusal names the invalid field'
 expect 400:bad_request POST "$interview/reject" "${as_hr[@]}" "${json[@]}" '["outcomeNotes"]'
 
 expect 200 POST "$interview/reject" "${as_hr[@]}" "${json[@]}" \
@@ -574,7 +574,7 @@ equals "$(jq --raw-output 'select(.message.data.candidate.name == "Nadia Rahimi"
 jq 'select(.message.data.candidate.name == "Emeka Obi").message' "$work/received" >"$work/body"
 holds '.version == 1 and (.data | .hiredDate == "2026-11-02T00:00:00.000000Z" and .externalPositionId == "HW-FS-0313"
        and .note == "Starts with the December group." and .role.name == "Offshore Wind Turbine Technician"
-       and .organization.slug == "halmwind" and .decidedBy.id == "user_joel-lindqvist")' 'the message has the facts of the hire'
+       and .organization.slug == "halmwind" and .decidedBy.id == "user_joel-lindqvist")' 'the message contains the data of the hire'
 
 expect 200 GET "$deliveries?limit=2" "${as_admin[@]}"
 holds '(.data | length) == 2 and .pagination.hasMore' 'deliveries are listed in pages, newest first'
@@ -619,8 +619,8 @@ holds 'any(.data.rows[]; .method == "POST" and .path == "/api/v1/candidate-steps
        and .authEndpoint == "/api/v1/candidate-steps/{id}/hire")' 'the hire is in the log'
 jq '[.data.rows[].timestamp]' "$work/body" >"$work/all.json"
 
-# One row per page, from the newest to the oldest. The loop has a limit, in case a
-# defect makes the log endless.
+# Reads one row per page, from the newest to the oldest. The loop has a limit, in case
+# a defect makes the log endless.
 : >"$work/paged"
 before=(--data-urlencode limit=1)
 for ((page = 1; page <= 200; page++)); do
@@ -663,7 +663,7 @@ expect 200 GET "$keys" "${as_admin[@]}"
 # shellcheck disable=SC2016
 holds '.data[] | select(.id == $id).enabled == false' 'the revoked key is still listed' --arg id "$hr_key_id"
 expect 200 GET "$usage" "${as_admin[@]}"
-holds '.data.rows | length > 0' 'its usage log remains'
+holds '.data.rows | length > 0' 'the usage log of the revoked key remains'
 
 # --------------------------------------------------------------- sign-out ----
 

@@ -130,7 +130,7 @@ fn answered_changes_survive_kill_9() {
             if round.is_multiple_of(2) {
                 history::checkpoint(&file.db);
             }
-            // Chance determines whether an unanswered decision is in the file. Therefore the last round repeats until
+            // Chance determines whether an unanswered decision is in the file. Therefore the last round continues until
             // one unanswered decision was in the file and another was lost.
             crash.unanswered_at_kill >= UNANSWERED_MIN && (round < ROUNDS || history.has_variety())
         });

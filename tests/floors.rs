@@ -30,7 +30,7 @@ struct Source {
     /// The path below `src`.
     path: String,
     text: String,
-    /// The text with comments, strings and characters blanked.
+    /// The text with comments, character literals and the contents of strings blanked.
     code: String,
     /// The code with items of `#[cfg(test)]` blanked too.
     shipped: String,
@@ -91,8 +91,8 @@ fn stands_alone(text: &str, at: usize, snippet: &str) -> bool {
     !joins(snippet.chars().next(), before) && !joins(snippet.chars().next_back(), after)
 }
 
-/// Replaces comments, strings and characters with blanks, so that all positions stay the same. Returns the code and the
-/// strings.
+/// Replaces comments, character literals and the contents of strings with blanks, so that all positions stay the same.
+/// Returns the code and the strings.
 fn separate_strings(text: &str) -> (String, Vec<(usize, String)>) {
     let mut code = text.to_owned().into_bytes();
     let mut strings = Vec::new();
@@ -194,7 +194,7 @@ fn without_tests(code: &str) -> String {
     shipped
 }
 
-/// Returns the words of code, each with its position.
+/// Returns the words in the code, each with its position.
 fn identifiers(code: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut at = 0;
@@ -214,7 +214,7 @@ fn imports(source: &Source) -> Vec<(usize, String)> {
         let Some(path) = source.code[at + "crate".len()..].trim_start().strip_prefix("::") else { continue };
         found.extend(first_names(path).into_iter().map(|name| (at, name)));
     }
-    // A path with this many `super` leads from the file's module to the crate root.
+    // A path with this many `super` segments leads from the file's module to the crate root.
     let parts: Vec<&str> = source.path.split('/').collect();
     let depth = parts.len() - usize::from(parts.last() == Some(&"mod.rs"));
     let climb = format!("{}::", vec!["super"; depth].join("::"));
@@ -375,7 +375,7 @@ fn module_cycles(sources: &[Source]) -> Vec<BTreeSet<String>> {
     cycles.into_iter().collect()
 }
 
-/// Returns the top-level modules that import themselves through others.
+/// Reports the top-level modules that import themselves through others.
 fn cycles(sources: &[Source]) -> Vec<String> {
     let mut known = BTreeMap::<&str, BTreeSet<String>>::new();
     for source in sources.iter().filter(|source| layer(source.top()).is_some()) {
@@ -469,8 +469,8 @@ fn transactions_are_opened_by_the_gate(source: &Source) -> Vec<String> {
         return Vec::new();
     }
     let mut opening = vec!["act_alone", "read_alone", "store.write", "store.record", ".savepoint("];
-    // These handlers read the hash of a password, or its user, before the transaction, because hashing takes longer
-    // than a transaction may take.
+    // These handlers read a user or a password hash before the transaction, because hashing takes longer than a
+    // transaction may take.
     let hashes_passwords =
         ["http/api/session.rs", "http/pages/console/"].iter().any(|path| source.path.starts_with(path));
     if !hashes_passwords {
@@ -484,7 +484,8 @@ fn nothing_is_unsafe(source: &Source) -> Vec<String> {
 }
 
 fn no_unwrap_outside_tests(source: &Source) -> Vec<String> {
-    source.with_snippets(&source.shipped, &[".unwrap()", ".unwrap_unchecked()"], "say with `expect` why it cannot fail")
+    let why = "say with `expect` why the call cannot fail";
+    source.with_snippets(&source.shipped, &[".unwrap()", ".unwrap_unchecked()"], why)
 }
 
 /// Reports SQL whose parameters do not appear in order. SQLite numbers parameters by first appearance and ignores the
@@ -539,7 +540,7 @@ fn a_file_is_short_enough(source: &Source) -> Vec<String> {
     vec![format!("src/{} has {lines} lines, more than {LINES_MAX}: make it a folder of the same name", source.path)]
 }
 
-/// Every Rust file of `src`. All tests share the files, because reading them takes longer than any rule.
+/// Every Rust file in `src`. All tests share the files, because reading them takes longer than any rule.
 static SOURCES: LazyLock<Vec<Source>> = LazyLock::new(sources);
 
 fn sources() -> Vec<Source> {
@@ -582,8 +583,8 @@ rules! {
     there_is_no_status_outside_the_reply: statuses_stay_in_the_reply,
     there_is_no_clock_and_no_randomness_outside_the_world: clock_and_randomness_stay_in_the_world,
     there_is_no_async_outside_the_edge: async_stays_at_the_edge,
-    there_is_no_transaction_opened_in_a_rule_or_a_handler: transactions_are_opened_by_the_gate,
-    there_is_nothing_unsafe: nothing_is_unsafe,
+    no_transaction_is_opened_in_a_rule_or_a_handler: transactions_are_opened_by_the_gate,
+    there_is_no_unsafe_code: nothing_is_unsafe,
     there_is_no_unwrap_outside_tests: no_unwrap_outside_tests,
     sql_parameters_are_in_order: parameters_are_numbered_as_they_appear,
     no_column_is_read_by_number: columns_have_no_numbers,

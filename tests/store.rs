@@ -243,7 +243,7 @@ fn a_refused_savepoint_is_undone_and_the_rest_of_its_job_is_committed() {
     assert_eq!(answers.take(2), ["a: ok", "b: ok"]);
     let committed = ["a-after", "a-before", "a-second", "b-after", "b-before", "b-second"];
     assert_eq!(fixture.users(), committed);
-    // A command has the same savepoints.
+    // Savepoints work in the transaction of a command too.
     let done = store::act_alone(&fixture.path, fixture.world.as_ref(), |tx| {
         add(tx, "c-before")?;
         let _ = tx.savepoint(|| add(tx, "c-act").and(Err::<(), _>(Error::Defect("of its own".to_owned()))));
@@ -254,7 +254,7 @@ fn a_refused_savepoint_is_undone_and_the_rest_of_its_job_is_committed() {
 }
 
 #[test]
-fn a_job_is_answered_only_after_other_connections_can_read_it() {
+fn a_job_is_answered_only_after_other_connections_can_read_its_rows() {
     let fixture = Fixture::new();
     let (sender, seen) = channel();
     let hold = fixture.hold();

@@ -1,7 +1,7 @@
 """Clients of package-test. Each request uses a connection of its own, so that a closed socket makes a request fail.
 
-    load.py once KEY    one request
-    load.py load KEY    requests from eight clients until the file load.stop exists
+    load.py once KEY    sends one request
+    load.py load KEY    sends requests from eight clients until the file load.stop exists
 
 Fails if a connection was refused, or a request got no answer or a status other than 200.
 """
@@ -18,8 +18,8 @@ ADDRESS = ("127.0.0.1", 8080)
 
 
 def request(key):
-    """Returns the status of the answer, or a description of the failure. The service records each use of a key in its
-    file, so this request also writes."""
+    """Returns the status of the answer, or a description of the failure. The service records each use of a key in the
+    database, so this request also writes."""
     try:
         connection = socket.create_connection(ADDRESS, timeout=60)
     except OSError as error:

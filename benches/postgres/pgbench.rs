@@ -26,14 +26,14 @@ pub(crate) struct Pgbench<'a> {
     server: &'a TestServer,
     database: &'a str,
     folder: TempDir,
-    /// The number of applications that are decided.
+    /// The number of applications that have been decided.
     decided: usize,
 }
 
 impl<'a> Pgbench<'a> {
     pub(crate) fn new(server: &'a TestServer, database: &'a str, keys: &[Key]) -> Self {
         // The keys' numbers follow from their order, so that a script can compute them.
-        assert!(keys.windows(2).all(|pair| pair[1].number == pair[0].number + 1), "the numbers of the keys are dense");
+        assert!(keys.windows(2).all(|pair| pair[1].number == pair[0].number + 1), "the keys' numbers are consecutive");
         server.psql(database, &format!("CREATE VIEW bench_first AS SELECT {} AS number", keys[0].number));
         server.psql(database, "CREATE SEQUENCE bench_at");
         server.psql(database, "SELECT setval('bench_at', (SELECT max(at) FROM api_key_usage))");
@@ -89,7 +89,8 @@ impl<'a> Pgbench<'a> {
 fn decisions(at_once: usize) -> String {
     let mut script = format!("\\startpipeline\nBEGIN;\n{LOCK}\n");
     for nth in 0..at_once {
-        // Rejections and hires alternate. With one decision in each transaction, a condition chooses.
+        // Rejections and hires alternate. With one decision in each transaction, a condition in the script chooses the
+        // kind.
         if at_once == 1 {
             let (reject, hire) = (decision(false), decision(true));
             write!(script, "\\if :a % 2 = 0\n{reject}\\else\n{hire}\\endif\n").unwrap();

@@ -57,7 +57,7 @@ impl Contest for AgainstRaw<'_> {
         assert_eq!(
             raw::figures(&service_copy.db),
             raw::figures(&raw_copy.db),
-            "the figures of the service and of SQLite alone"
+            "the figures of the service and of SQLite alone are equal"
         );
     }
 }

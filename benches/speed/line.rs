@@ -96,7 +96,7 @@ impl Ratio {
 
     fn of_pair(&self, limit: f64, service: f64) -> f64 {
         match self.figure {
-            // Less is better. The ratio is the part of the limit that the service reaches.
+            // Less is better. The ratio is the CPU time of the limit divided by the CPU time of the service.
             Figure::Cpu => limit / service,
             // More is better.
             Figure::Rate => service / limit,

@@ -31,7 +31,7 @@ pub(crate) enum Course {
 
 /// The results of a load.
 pub(crate) struct Load {
-    /// From the first request to the last answer.
+    /// The time from the first request to the last answer.
     pub(crate) elapsed: Duration,
     /// The latency of each request, in nanoseconds.
     pub(crate) latencies: Vec<u32>,

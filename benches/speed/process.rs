@@ -66,7 +66,8 @@ pub(crate) fn own_cpu() -> Duration {
 
 fn cpu(process: &str) -> Duration {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
-    // The second field is a name in parentheses with any characters. The 14th and 15th fields are the times.
+    // The second field is a name in parentheses, which can contain any characters. The 14th and 15th fields are the
+    // times.
     let after_name = stat.rsplit_once(") ").unwrap().1;
     let ticks = after_name.split(' ').skip(11).take(2).map(|field| field.parse::<u32>().unwrap());
     TICK * ticks.sum::<u32>()

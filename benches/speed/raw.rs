@@ -80,7 +80,7 @@ const FIGURES: [&str; 8] = [
        FROM api_key_usage",
 ];
 
-/// SQLite on a copy of the file, with the values from it that decisions need.
+/// SQLite on a copy of the file, and the values in the file that decisions need.
 pub(crate) struct Raw {
     connection: Connection,
     copy: Copy,
@@ -229,7 +229,7 @@ fn action(is_hire: bool) -> &'static str {
 /// Updates the step, the application, the status counts and, for a hire, the role.
 fn save(transaction: &Transaction<'_>, one: &Prepared, now: i64, hired: &mut i64) {
     let run = |sql: &str, params: &[&dyn ToSql]| {
-        assert_eq!(transaction.prepare_cached(sql).unwrap().execute(params).unwrap(), 1, "one row: {sql}");
+        assert_eq!(transaction.prepare_cached(sql).unwrap().execute(params).unwrap(), 1, "one row changes: {sql}");
     };
     let none = None::<&str>;
     let (step, application) = (&one.step_id, &one.application_id);

@@ -86,7 +86,7 @@ impl Server {
         self.process.cpu()
     }
 
-    /// Counts the answers to requests with keys if the caller sent those requests itself.
+    /// Counts answers to requests with keys. Code that sends such requests itself must call this function.
     pub(crate) fn count_with_keys(&mut self, answers: usize) {
         self.usage_rows += answers;
     }

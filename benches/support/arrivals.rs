@@ -54,7 +54,7 @@ pub(crate) fn measure(count: usize) -> Arrivals {
         let message = healthy.next();
         assert!(
             message.body.contains(&format!("{application:?}")),
-            "the message about {application} is {}",
+            "the message is about {application}: {}",
             message.body
         );
         // The message can arrive before the answer.

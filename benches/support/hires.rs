@@ -1,4 +1,5 @@
-//! The slowdown of hires by a hanging HR system. The bench alternates between services with and without that system.
+//! The slowdown that a hanging HR system causes for hires. The bench alternates between services with and without that
+//! system.
 
 use std::fmt;
 use std::sync::Barrier;
@@ -44,7 +45,8 @@ const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [2, 1, 0], [1, 2, 0], [0, 2, 1], [2,
 /// The measured times, by mode.
 pub(crate) struct Hires([Times; 2]);
 
-/// The times of all rounds, by service, and the median over the rounds of the ratio to the first service.
+/// The times of all rounds, by service. For each service, `by_round` is the median of the ratios of its rounds to the
+/// rounds of the first service.
 struct Times {
     figures: [Figures; 3],
     by_round: [f64; 3],

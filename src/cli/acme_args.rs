@@ -38,8 +38,9 @@ pub(super) struct AcmeArgs {
     #[arg(long, env = "APPLIANCE_ACME_DIRECTORY", value_name = "URL", value_parser = parse_directory)]
     acme_directory: Option<String>,
 
-    /// The certificate authority that certifies the directory itself: a PEM file. The default is every authority that
-    /// the system trusts. The directory of an authority inside an organization usually needs this option.
+    /// A PEM file with the root certificate to which the certificate of the directory's server leads. By default, the
+    /// service accepts every authority that the system trusts. The directory of an authority inside an organization
+    /// usually needs this option.
     #[arg(long, env = "APPLIANCE_ACME_CA_FILE", value_name = "FILE")]
     acme_ca_file: Option<PathBuf>,
 }

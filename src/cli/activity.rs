@@ -15,7 +15,7 @@ const ROWS_MAX: u32 = 100_000;
 /// List platform activity, newest first. Examples are changes to keys and users, sign-ins, refused keys, and commands
 /// that were run on the database.
 ///
-/// One line per activity row: time, action, user id, API key id, details as JSON. The columns are aligned under
+/// Prints one line per activity row: time, action, user id, API key id, details as JSON. The columns are aligned under
 /// headings on a terminal, and separated by tabs otherwise. The activity of an organization is available over HTTP.
 /// Works while `serve` runs.
 #[derive(Debug, clap::Args)]

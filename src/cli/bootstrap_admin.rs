@@ -20,8 +20,8 @@ use crate::world::World;
 /// Create an admin, and print a new API key with all scopes.
 ///
 /// Creates the file if it does not exist. An existing user with this address becomes an admin and is enabled. The key
-/// goes to standard output, alone on its line, and is never shown again. A message shows a link by which the admin can
-/// sign in to the staff console once, within a week. Works while `serve` runs.
+/// goes to standard output, on a line of its own, and is never shown again. A message shows a link by which the admin
+/// can sign in to the staff console once, within a week. Works while `serve` runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -1,11 +1,11 @@
-//! `appliance copy`: copies a whole database from a file to a PostgreSQL server, or back, or to another server.
+//! `appliance copy`: copies a whole database from a file to a PostgreSQL server or back, or from one server to another.
 
 use std::path::PathBuf;
 
 use super::failure::Failure;
 use crate::world::World;
 
-/// Copy the whole database from a file to a PostgreSQL server, or back, or to another server.
+/// Copy the whole database from a file to a PostgreSQL server or back, or from one server to another.
 ///
 /// The copy contains everything: records, attachments, keys, sessions, the usage log and the activity with its chain.
 /// Stop the service first; while the copy runs, no service starts on either database. The destination must be a file

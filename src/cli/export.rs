@@ -1,4 +1,4 @@
-//! `appliance export`: writes the file's contents as one interchange document.
+//! `appliance export`: writes the content of the database as one interchange document.
 
 use std::io::{self, BufWriter, IsTerminal as _};
 use std::path::Path;

@@ -11,7 +11,7 @@ use crate::world::World;
 
 /// List the HR deliveries that have failed, are held, or have been attempted without success. Pings are not listed.
 ///
-/// One line per delivery, oldest first: id, organization, application, type, state, number of attempts, time of
+/// Prints one line per delivery, oldest first: id, organization, application, type, state, number of attempts, time of
 /// creation, time of the next attempt, reason. The reason states why a held delivery is held, and the result of the
 /// last attempt, if there was one. The columns are aligned under headings on a terminal, and separated by tabs
 /// otherwise. Works while `serve` runs. `POST /api/admin/hr-deliveries/{id}/retry` sends a failed delivery again.

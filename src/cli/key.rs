@@ -32,9 +32,9 @@ pub struct Args {
 enum Action {
     /// List all API keys, newest first, including revoked and expired ones.
     ///
-    /// One line per key: id, first characters, name, email of the user, state (enabled, revoked or expired), scopes,
-    /// time of expiry, time of the last use, number of requests. The columns are aligned under headings on a terminal,
-    /// and separated by tabs otherwise.
+    /// Prints one line per key: id, first characters, name, email of the user, state (enabled, revoked or expired),
+    /// scopes, time of expiry, time of the last use, number of requests. The columns are aligned under headings on a
+    /// terminal, and separated by tabs otherwise.
     List(ListArgs),
     Create(Create),
     Revoke(Revoke),
@@ -42,7 +42,7 @@ enum Action {
 
 /// Create an API key that acts as a user, and print it.
 ///
-/// The key goes to standard output, alone on its line, and is never shown again.
+/// The key goes to standard output, on a line of its own, and is never shown again.
 #[derive(Debug, clap::Args)]
 struct Create {
     #[command(flatten)]

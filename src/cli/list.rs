@@ -23,7 +23,7 @@ pub(super) struct ListArgs {
 
 impl ListArgs {
     /// Prints the items: each as one line of columns, with headings on a terminal, or all as one JSON array. Without
-    /// `--json`, prints the message `nothing` if there are no items.
+    /// `--json`, prints the message that `nothing` contains if there are no items.
     ///
     /// # Errors
     /// Fails if standard output cannot be written to, or an item cannot be converted to JSON.

@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-/// Parses an address to listen on. A port alone, or a port after `localhost:`, means 127.0.0.1. A port after a colon
-/// alone means every IPv4 interface, as in other programs. Other host names are refused, because a service that looked
-/// them up could start only if a name server answered.
+/// Parses an address to listen on. A port alone, or a port after `localhost:`, means 127.0.0.1. A colon and a port
+/// without a host mean every IPv4 interface, as in other programs. Other host names are refused, because a service that
+/// looked them up could start only if a name server answered.
 pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
     let text = text.trim();
     let on = |address: Ipv4Addr, port: &str| {
@@ -20,7 +20,8 @@ pub(super) fn parse_address(text: &str) -> Result<SocketAddr, String> {
     };
     parsed.ok_or_else(|| {
         "an address to listen on is a port (8080, on this machine only), localhost:8080, an IP address with a port \
-         (127.0.0.1:8080 or [::1]:8080), or :8080 for every IPv4 interface; a port is at most 65535, and host names are not looked up"
+         (127.0.0.1:8080 or [::1]:8080), or :8080 for every IPv4 interface; a port is at most 65535, and host names \
+         are not looked up"
             .to_owned()
     })
 }

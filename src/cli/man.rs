@@ -1,6 +1,6 @@
 //! `appliance man`: generates the manual page from the commands and flags that clap parses.
 //!
-//! To keep the binary small, this module uses no library other than clap, as `completions` does.
+//! Like `completions`, this module uses no library other than clap, which keeps the binary small.
 
 use std::fmt::Write as _;
 

@@ -32,8 +32,8 @@ pub struct Args {
 enum Action {
     /// List all organizations, oldest first.
     ///
-    /// One line per organization: id, slug, name, enabled or disabled, time of creation. The columns are aligned under
-    /// headings on a terminal, and separated by tabs otherwise.
+    /// Prints one line per organization: id, slug, name, enabled or disabled, time of creation. The columns are aligned
+    /// under headings on a terminal, and separated by tabs otherwise.
     List(ListArgs),
     Create(Create),
     /// Disable an organization.

@@ -70,14 +70,14 @@ fn cannot_write(error: &io::Error) -> Failure {
     Failure::new(format!("cannot write to standard output: {error}"))
 }
 
-/// Changes the file in one transaction and prints the result, for example a secret that is never shown again.
+/// Changes the database in one transaction and prints the result, for example a secret that is never shown again.
 ///
 /// Prints before the commit, and rolls the transaction back if the result cannot be printed. The transaction holds the
 /// write lock until standard output accepts the result.
 ///
 /// # Errors
-/// Fails if the file or standard output cannot be used. After a failure, a secret that was printed is not valid, unless
-/// the failure reports that the outcome is unknown.
+/// Fails if the database or standard output cannot be used. After a failure, a secret that was printed is not valid,
+/// unless the failure reports that the outcome is unknown.
 pub(super) fn act_and_print(
     path: &Path,
     world: &dyn World,

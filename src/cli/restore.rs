@@ -46,8 +46,8 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if another process uses the file, if the backup is the file itself or is not sound, or if a file cannot be read
-/// or written. The message says whether the file was replaced.
+/// Fails if another process uses the file, if the backup is the file itself or is not sound, or if a file cannot be
+/// read or written. The message says whether the file was replaced.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     let (file, copy) = (args.db.db.display(), args.copy.display());
     let failure = |refused| failure(refused, args);
@@ -86,7 +86,8 @@ fn failure(refused: Refused, args: &Args) -> Failure {
     let failure = match refused {
         Refused::Open(error @ OpenError::NotSynced { .. }) => return Failure::from(error),
         Refused::Open(OpenError::Foreign(path)) if path != args.copy => Failure::new(format!(
-            "{file} is empty, is damaged at its beginning, or belongs to another program; move it away and run the command again"
+            "{file} is empty, is damaged at its beginning, or belongs to another program; move it away and run the \
+             command again"
         )),
         Refused::Open(error) => Failure::from(error),
         Refused::Store(error) => Failure::from(error),
@@ -144,7 +145,7 @@ fn known_lines(known: &Known) -> Vec<String> {
     lines.push(format!("comes back: {}", listed(&known.comes_back)));
     let withdrawn = &known.withdrawn;
     lines.push(format!(
-        "does not come back: {}, {}, {}, and the password, role or state of {}",
+        "does not come back: {}, {}, {}, and the password, platform role or state of {}",
         counted(withdrawn.api_keys, "revoked key"),
         counted(withdrawn.sessions, "ended session"),
         counted(withdrawn.memberships, "removed membership"),
@@ -152,7 +153,8 @@ fn known_lines(known: &Known) -> Vec<String> {
     ));
     if known.erased_since > 0 {
         lines.push(format!(
-            "erased after the backup: {}; the next start of the service erases them again, unless retention erased them",
+            "erased after the backup: {}; the next start of the service erases them again, unless retention erased \
+             them",
             counted(known.erased_since, "candidate")
         ));
     }

@@ -31,8 +31,8 @@ use crate::world::World;
   appliance settings --settings new.toml --check && mv new.toml /etc/appliance/appliance.toml")]
 pub(super) struct Args {
     /// Report each setting that would keep `serve` from starting, one line each, and exit with 78. Without findings,
-    /// print one line and exit with 0. Does not check whether the ports are free. If the database is on a PostgreSQL
-    /// server, connects to it. Run the command as the user of the service.
+    /// print one line and exit with 0. The check does not cover whether the ports are free. If the database is on a
+    /// PostgreSQL server, the check connects to the server. Run the command as the user of the service.
     #[arg(long, env = "APPLIANCE_CHECK", value_parser = BoolishValueParser::new())]
     check: bool,
 

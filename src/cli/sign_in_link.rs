@@ -16,9 +16,10 @@ use crate::world::World;
 
 /// Print a link by which a user signs in once, and chooses a password or adds a passkey.
 ///
-/// The link helps a user who is locked out, has no password yet, or lost their second factor (--reset-factors). It goes
-/// to standard output, works once, within an hour, and replaces earlier links of the user. Using the link replaces the
-/// password, or removes it if the user adds a passkey, and ends the user's other sessions. Works while `serve` runs.
+/// The link helps a user who is locked out, has no password yet, or has lost their second factor (--reset-factors). It
+/// goes to standard output, works once, within an hour, and replaces earlier links of the user. Using the link replaces
+/// the password, or removes it if the user adds a passkey, and ends the user's other sessions. Works while `serve`
+/// runs.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -38,8 +39,8 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the user does not exist or is disabled, the database cannot be used, or the link cannot be printed. In all
-/// cases, no link is created, unless the failure reports that the outcome is unknown.
+/// Fails if the user does not exist or is disabled, the database cannot be used, or the link cannot be printed. No link
+/// is then created, unless the failure reports that the outcome is unknown.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Refuse, Older::Refuse)?;
     let found = store::read_alone(&args.db.db, world, |tx| store::user::find_by_email(tx, &args.email))?;

@@ -1,4 +1,4 @@
-//! The options with which `serve` speaks TLS.
+//! The TLS options of `serve`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -88,7 +88,7 @@ pub(super) fn port(base_url: &str) -> u16 {
     port.unwrap_or(if is_https(base_url) { 443 } else { 80 })
 }
 
-/// Returns whether a base URL is https.
+/// Returns whether the scheme of a base URL is https.
 pub(super) fn is_https(base_url: &str) -> bool {
     http::origin(base_url).is_some_and(|origin| origin.starts_with("https:"))
 }

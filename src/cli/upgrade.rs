@@ -24,8 +24,8 @@ use crate::world::World;
 /// versions, the upgrades, the tables, indexes and triggers that change, the size of the file, the estimated time of
 /// the upgrade, the free space that the upgrade needs, and the free space now. It rehearses the upgrade on the tables
 /// without their rows. The exit status is 0 if the check finds no obstacle, or if the file needs no upgrade. It is 1 if
-/// the file is from a newer version or cannot be used, if the rehearsal fails, or if the disk of the file has too little
-/// free space.
+/// the file is from a newer version or cannot be used, if the rehearsal fails, or if the disk of the file has too
+/// little free space.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]
@@ -41,8 +41,8 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the file is from a newer version or cannot be used, if the upgrade or its rehearsal fails, or if the disk of
-/// the file has too little free space. With `--check`, also fails if standard output cannot be written to. Without
+/// Fails if the file is from a newer version or cannot be used, if the upgrade or its rehearsal fails, or if the disk
+/// of the file has too little free space. With `--check`, also fails if standard output cannot be written to. Without
 /// `--check`, also fails if a service or another command holds the lock of the file. After a failure, the file is
 /// unchanged.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
@@ -84,7 +84,7 @@ fn rows(plan: &UpgradePlan, world: &dyn World, path: &Path) -> Vec<Vec<String>> 
         plan.changes.iter().map(|change| row(&change.kind, format!("{} {}", change.name, change.effect.word()))),
     );
     rows.push(row("size", megabytes(plan.file_bytes)));
-    rows.push(row("time", format!("about {}, estimated from the space", shown(plan.time))));
+    rows.push(row("time", format!("about {}, estimated from the space needed", shown(plan.time))));
     rows.push(row("free space needed", megabytes(plan.space_bytes)));
     rows.push(row("free space", free_bytes(world, path).map_or_else(|| "unknown".to_owned(), megabytes)));
     rows
@@ -140,7 +140,7 @@ mod tests {
             "upgrade: closing dates",
             "table: roles rebuilt",
             "size: 480.0 MB",
-            "time: about 1 min 13 s, estimated from the space",
+            "time: about 1 min 13 s, estimated from the space needed",
             "free space needed: 1440.0 MB",
             "free space: 2000.0 MB",
         ];

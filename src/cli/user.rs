@@ -30,7 +30,7 @@ pub struct Args {
 enum Action {
     /// List all users, oldest first.
     ///
-    /// One line per user: id, email, name, platform role, enabled or disabled, time of creation. The columns are
+    /// Prints one line per user: id, email, name, platform role, enabled or disabled, time of creation. The columns are
     /// aligned under headings on a terminal, and separated by tabs otherwise.
     List(ListArgs),
     Create(Create),
@@ -76,8 +76,8 @@ struct ByEmail {
 }
 
 /// # Errors
-/// Fails if the user does not exist, the address is taken, the user is the last enabled admin, or the file or standard
-/// output cannot be used.
+/// Fails if the user does not exist, the address is taken, the user is the last enabled admin, or the database or
+/// standard output cannot be used.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match &args.action {
         Action::List(args) => list(args, world),

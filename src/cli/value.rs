@@ -22,7 +22,7 @@ pub(super) fn parse_email(text: &str) -> Result<Email, String> {
     Email::parse_stored(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
 }
 
-/// Parses an email address that may be new to the file. The address must follow the current rules.
+/// Parses an email address that may be new to the database. The address must follow the current rules.
 pub(super) fn parse_new_email(text: &str) -> Result<Email, String> {
     Email::parse(text).ok_or_else(|| "an email address looks like ada@example.org".to_owned())
 }

@@ -1,5 +1,6 @@
-//! The work that remains after a transaction has erased data: on a server, the debt of `VACUUM` in the database. A file
-//! has no such record, because the service checks at each start what remains.
+//! The work that remains after a transaction has erased data. With PostgreSQL, the transaction records this work in the
+//! database as a debt, which `VACUUM` settles. A file has no such record, because the service checks at each start what
+//! remains.
 
 use super::tx::{Error, Tx};
 

@@ -186,7 +186,7 @@ impl<R: Fn(ClockEvent), S: FnMut(Timestamp) -> Result<(), Error>> ClockJob<R, S>
             self.agreed = reading.agrees();
             (self.report)(ClockEvent::Agreement(reading));
         }
-        // Each step does all three, even if one of them fails.
+        // Each step calls all three functions, even if one of them fails.
         let outcome: Result<(), Error> =
             [self.adopt_confirmation(reading.wall), self.beat(), self.sweep(&reading)].into_iter().collect();
         if outcome.is_ok() && self.last_sweep_failed { None } else { Some(outcome) }

@@ -31,8 +31,8 @@ impl Connection {
     /// Returns the connection to a SQLite file.
     ///
     /// # Panics
-    /// If it is a connection to another engine. Only code for SQLite files calls this function, and it opens its
-    /// connections itself.
+    /// Panics if this is a connection to another engine. Only code for SQLite files calls this function, and that code
+    /// opens its connections itself.
     pub(super) fn as_sqlite(&self) -> &driver::Connection {
         match &self.0 {
             EngineConnection::Sqlite(connection) => connection,
@@ -44,8 +44,8 @@ impl Connection {
     /// Returns the connection to a PostgreSQL server.
     ///
     /// # Panics
-    /// If it is a connection to another engine. Only code for PostgreSQL calls this function, and it opens its
-    /// connections itself.
+    /// Panics if this is a connection to another engine. Only code for PostgreSQL calls this function, and that code
+    /// opens its connections itself.
     #[cfg(feature = "postgres")]
     pub(super) fn as_postgres(&self) -> &postgres::Connection {
         match &self.0 {
@@ -139,7 +139,7 @@ impl Connection {
         }
     }
 
-    /// Returns a number that grows when the connection changes rows. Only a comparison of two calls has a meaning.
+    /// Returns a number that grows when the connection changes rows. Only a comparison of two results is meaningful.
     pub(super) fn changed_rows(&self) -> u64 {
         match &self.0 {
             EngineConnection::Sqlite(connection) => connection.changed_rows(),

@@ -1,4 +1,4 @@
-//! The database engines, as far as the text of a statement depends on them. This module imports no other module.
+//! The names of the database engines, for code that depends on the engine. This module imports no other module.
 
 /// A database engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -10,7 +10,7 @@ pub enum Halt {
     /// The name of one of the service's files no longer belongs to the file that the service has open, or the database
     /// file was overwritten. An operator must restore the files before the next start.
     Lost(String),
-    /// A newer server has upgraded the tables, which this program does not know. The text says what to do.
+    /// A newer server has upgraded the tables to a version that this program does not know. The text says what to do.
     Upgraded(String),
 }
 

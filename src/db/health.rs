@@ -112,21 +112,21 @@ impl Health {
         }
     }
 
-    /// Records that a backup of the service reads the file. Its read transaction leaves pages in the log, so the time
-    /// of the read does not count for a failure that a reader causes, unless the failure was announced before.
+    /// Records that a scheduled backup begins to read the file. Its read transaction leaves pages in the log, so the
+    /// time of the read does not count for a failure that a reader causes, unless the failure was announced before.
     pub(crate) fn begin_backup_read(self: &Arc<Self>) -> BackupRead {
         self.outcomes().backup_reads_since = Some(self.world.monotonic());
         BackupRead(Arc::clone(self))
     }
 
-    /// Returns for how long a backup has read the file; `None` if no backup reads it.
+    /// Returns how long a scheduled backup has been reading the file; `None` if no scheduled backup is reading it.
     pub fn backup_read(&self) -> Option<Duration> {
         let since = self.outcomes().backup_reads_since?;
         Some(self.world.monotonic().saturating_sub(since))
     }
 
-    /// Records a failure that a reader of the file causes. While a backup of the service reads the file, the failure
-    /// shows nothing about other readers, so the time of the backup's read does not count. The failure is not removed.
+    /// Records a failure that a reader of the file causes. While a scheduled backup reads the file, the failure shows
+    /// nothing about other readers, so the time of the backup's read does not count. The failure is not removed.
     /// Otherwise, with frequent backups, it would begin again after each backup and would never be overdue.
     pub(crate) fn report_held(&self, job: BackgroundJob, error: Error) {
         let Some(index) = self.jobs.iter().position(|known| *known == job) else { return };
@@ -277,7 +277,7 @@ mod tests {
         world.pass(Duration::from_secs(1));
         let line = "job reader has been failing for 300 s: it holds the log".to_owned();
         assert_eq!((health.failing(), health.news()), (vec![READER], vec![line]));
-        // A backup does not excuse a failure that the log has announced.
+        // A backup does not excuse a failure that was announced before the backup began.
         let read = health.begin_backup_read();
         held();
         assert_eq!(health.failing(), [READER]);
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_is_reported_even_if_backups_are_more_frequent_than_its_limit() {
+    fn a_reader_is_reported_even_if_the_interval_between_backups_is_shorter_than_its_limit() {
         let (world, health) = health();
         let health = Arc::new(health);
         let held = || health.report_held(READER, Error::Unavailable("it holds the log".to_owned()));

@@ -1,5 +1,5 @@
-//! The reading connection that the background jobs of one thread share. A connection for each job would parse the whole
-//! schema and hold it in memory once for each job.
+//! The reading connection that the background jobs of one thread share. A separate connection for each job would parse
+//! the whole schema again, and hold another copy of it in memory.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -66,6 +66,6 @@ mod tests {
         let caught: std::thread::Result<Result<(), Error>> = catch_unwind(AssertUnwindSafe(panicking));
         assert!(caught.is_err());
         tests::run_all(&writer, "INSERT INTO t VALUES (2)");
-        assert_eq!(reader.snapshot(now, count).unwrap(), Some(2), "the snapshot of the panic has ended");
+        assert_eq!(reader.snapshot(now, count).unwrap(), Some(2), "the snapshot of the job that panicked has ended");
     }
 }

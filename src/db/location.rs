@@ -4,7 +4,7 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// The beginnings of a URL. libpq knows the same two.
+/// The prefixes of a server's URL. libpq accepts the same two.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
 /// Returns whether this is the URL of a server, rather than the path of a file.
@@ -15,8 +15,8 @@ pub fn is_server(db: &Path) -> bool {
         .any(|scheme| text.get(..scheme.len()).is_some_and(|head| head.eq_ignore_ascii_case(scheme.as_bytes())))
 }
 
-/// Returns the text for messages: a path, or a URL without its user, its password and its parameters. Of a URL that is
-/// ambiguous, for example because a password contains `#` without an escape, only the scheme is shown.
+/// Returns the text for messages: a path, or a URL without its user, its password and its parameters. For an
+/// ambiguous URL, for example one whose password contains an unescaped `#`, returns only the scheme.
 pub fn shown(db: &Path) -> String {
     let text = db.display().to_string();
     if !is_server(db) {
@@ -31,14 +31,14 @@ pub fn shown(db: &Path) -> String {
     format!("{scheme}://{server}")
 }
 
-/// Returns whether it is unclear where the password of a URL ends, because a character in it has no escape.
+/// Returns whether it is unclear where the password of a URL ends, because a character in the URL is not escaped.
 pub(super) fn is_ambiguous(url: &str) -> bool {
     let (_, rest) = url.split_once("://").unwrap_or_default();
     let (address, parameters) = parts(rest);
     parameters.contains('@') || address.matches('@').count() > 1
 }
 
-/// Divides a URL after its scheme into the address and the parameters.
+/// Splits the part of a URL after its scheme into the address and the parameters.
 fn parts(rest: &str) -> (&str, &str) {
     rest.split_once(['?', '#']).unwrap_or((rest, ""))
 }

@@ -1,6 +1,6 @@
 //! The database layer: one writing connection, transactions, background jobs, and the engine that stores the rows.
 //! Everything that is particular to SQLite is in `sqlite`, and everything that is particular to PostgreSQL is in
-//! `postgres`. Of the other files, only those that choose an engine name one. This layer depends on three tables of the
+//! `postgres`. Other files do not name an engine unless they choose one. This layer depends on three tables of the
 //! schema (`believed_clock`, `readiness` and `service_marks`), but not on any record of the service.
 
 pub(crate) mod cleanup;

@@ -1,5 +1,5 @@
-//! A schema and its upgrades, for every engine. The texts belong to the layer above, and each engine runs its own. This
-//! module knows no engine's driver and no table.
+//! A schema and its upgrades, for every engine. The layer above provides the statements, and each engine runs its own
+//! text of them. This module knows no engine's driver and no table.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use super::tx::{Error, Tx};
 /// The number in place of the application id while a database is an incomplete copy: "RPkc" in ASCII.
 pub(crate) const PARTIAL_COPY_ID: i64 = 0x5250_6b63;
 
-/// The same statements in the text of each engine.
+/// The same statements, with a text for each engine.
 #[derive(Clone, Copy)]
 pub(crate) struct EngineSql {
     pub sqlite: &'static str,

@@ -212,7 +212,7 @@ macro_rules! integers {
 }
 integers!(i64 i32 u32 u16 u8);
 
-/// Implements the traits for the integer types that a column can exceed.
+/// Implements [`ColumnType`] and the conversion into [`Value`] for integer types that are narrower than a column.
 macro_rules! narrow_integers {
     ($($column:ty)*) => {$(
         impl From<$column> for Value {

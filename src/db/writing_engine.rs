@@ -66,7 +66,7 @@ impl<H: Hooks> WritingEngine<H> {
         }
     }
 
-    /// Ends the writing, when the service stops.
+    /// Finishes the engine's work when the service stops.
     pub(super) fn finish(&mut self) -> Result<(), Error> {
         match self {
             Self::Sqlite(engine) => engine.finish(),

@@ -32,7 +32,7 @@ const JITTER_PART: u32 = 5;
 /// The minimum time between two attempts, even if an operator asks for one.
 const REST_MIN: Duration = MINUTE;
 
-/// The maximum wait that an authority may ask for. Let's Encrypt counts certificates for a week.
+/// The maximum wait that an authority may ask for. Let's Encrypt counts certificates over a week.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(7 * 86_400);
 
 /// The number of failed attempts to renew a certificate after which operators are warned. With the delays above, the
@@ -163,10 +163,12 @@ pub fn advice(kind: &str) -> &'static str {
     match kind {
         "dns" => "the name needs an A or AAAA record with the public address of this machine",
         "connection" | "tls" => {
-            "port 80 must be open to the whole internet, and every A and AAAA record of the name must lead to this machine"
+            "port 80 must be open to the whole internet, and every A and AAAA record of the name must lead to this \
+             machine"
         }
         "unauthorized" | "incorrectResponse" => {
-            "another machine or program answers for the name on port 80; every A and AAAA record must lead to this service"
+            "another machine or program answers for the name on port 80; every A and AAAA record must lead to this \
+             service"
         }
         "caa" => "a CAA record of the name forbids this authority; add the authority to the record",
         "rateLimited" => "the authority limits the number of orders; wait, and do not delete the stored certificate",

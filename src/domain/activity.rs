@@ -257,7 +257,7 @@ impl ChainLink<'_> {
 }
 
 /// The head of the chain: the number and hash of the newest row. A person who has stored the head elsewhere can later
-/// check that a file still contains this row, and therefore that the hashed part of every earlier row is unchanged.
+/// check that a database still contains this row, and therefore that the hashed part of every earlier row is unchanged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChainHead {
     /// The row's number; 0 for an empty chain.
@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn opening_and_exporting_change_nothing() {
+    fn opening_an_attachment_and_exporting_a_candidate_count_as_reading() {
         for (action, expected) in [
             ("document.opened", true),
             ("candidate.exported", true),

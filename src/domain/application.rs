@@ -17,13 +17,13 @@ pub fn contradiction(status: ApplicationStatus, steps: &[StepStatus]) -> Option<
     let has_open_step = steps.iter().any(|step| matches!(step, StepStatus::Pending | StepStatus::InProgress));
     match status {
         ApplicationStatus::InProgress if is_rejected => {
-            Some("the application is In Progress but a step is rejected; its status must be Not Selected")
+            Some("the application is In Progress but a step is rejected; the application must be Not Selected")
         }
         ApplicationStatus::InProgress if is_final_validated => {
-            Some("the application is In Progress but its final step is validated; its status must be Hired")
+            Some("the application is In Progress but its final step is validated; the application must be Hired")
         }
         ApplicationStatus::Hired if is_rejected => {
-            Some("the application is Hired but a step is rejected; its status must be Not Selected")
+            Some("the application is Hired but a step is rejected; the application must be Not Selected")
         }
         ApplicationStatus::Hired if !is_final_validated => {
             Some("the application is Hired but its final step is not validated")

@@ -54,7 +54,7 @@ impl Keep {
         Self::parsed(text.trim()).ok_or_else(|| {
             format!(
                 "give the number of backups to keep, such as 7, or tiers such as daily=7,weekly=4,monthly=6; each \
-                 number must be at most {RETAINED_MAX}, and at least one backup must be kept"
+                 number must be at most {RETAINED_MAX}, and at least one must be greater than 0"
             )
         })
     }

@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn other_bytes_have_no_period() {
+    fn bytes_that_are_not_a_certificate_have_no_period() {
         let whole = certificate((2026, 1, 1), (2027, 1, 1));
         for end in 0..whole.len() {
             assert_eq!(ValidityPeriod::of(&whole[..end]), None, "{end} bytes");
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn times_in_other_forms_are_refused() {
+    fn only_times_in_the_two_forms_of_certificates_are_read() {
         let good = |tag: u8, text: &str| time(&[&[tag, text.len() as u8], text.as_bytes()].concat()).map(|(at, _)| at);
         assert_eq!(good(UTC_TIME, "491231235959Z"), Some(at("2049-12-31T23:59:59Z")));
         assert_eq!(good(UTC_TIME, "500101000000Z"), Some(at("1950-01-01")));

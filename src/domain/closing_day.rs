@@ -46,7 +46,7 @@ impl std::fmt::Display for ClosingDay {
 }
 
 /// `POST /api/v1/organizations/{id}/roles` and `PATCH /api/v1/roles/{id}`: returns the closing date after a request
-/// that sets it to `given`. A request may repeat a closing date that has passed, because a form sends all members of a
+/// that sets it to `given`. A request may repeat a closing date that has passed, because a form sends all fields of a
 /// role.
 ///
 /// # Errors

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn the_role_may_have_any_status() {
+    fn a_decision_does_not_depend_on_the_status_of_the_role() {
         for status in [RoleStatus::Draft, RoleStatus::Filled, RoleStatus::Closed] {
             for decision in [reject(), move_to(2), validate(), later()] {
                 let seats = Seats { status, positions: 1, hired: 1 };
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_same_person_undoes_a_batch_and_only_once_within_10_minutes() {
+    fn only_the_person_who_made_a_batch_undoes_it_and_only_once_within_10_minutes() {
         let user = |id: &str| UserId::parse(id).unwrap();
         let batch = BatchFacts { user_id: user("ingrid"), created_at: NOW, undone_at: None };
         let late = undo_until(NOW);

@@ -120,7 +120,7 @@ mod tests {
         let text = form.signed(&SECRET, "link");
         assert_eq!(SignedForm::verify(&SECRET, "link", &text), Some(form.clone()));
         assert!(text.len() <= SIGNED_CHARACTERS_MAX, "{text}");
-        assert_eq!(SignedForm::verify(&[8; 32], "link", &text), None, "another file's secret");
+        assert_eq!(SignedForm::verify(&[8; 32], "link", &text), None, "another database's secret");
         assert_eq!(SignedForm::verify(&SECRET, "other", &text), None, "another link");
         let later = SignedForm { created_at: at(1_700_000_000_000_001), ..form.clone() };
         let (id, rest) = text.split_once('.').unwrap();

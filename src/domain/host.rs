@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn other_values_are_invalid() {
+    fn values_that_are_not_hosts_of_urls_are_invalid() {
         for invalid in [
             "",
             " ",

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn suspects_never_use_the_attempts_of_healthy_organizations() {
+    fn suspect_organizations_never_use_the_attempts_reserved_for_healthy_organizations() {
         let suspects = || (0..200).map(|nth| due(&format!("s{nth}"), nth, true));
         let healthy = || (0..300).map(|nth| due(&format!("h{nth}"), 1_000 + nth, false));
         let count = |chosen: &[DueOrganization]| {

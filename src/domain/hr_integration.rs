@@ -36,8 +36,8 @@ impl TargetUrl {
         is_host_and_port(authority).then(|| Self(text.to_owned()))
     }
 
-    /// Creates a URL from its text in the file, without a check. The URL was checked when it was saved. If the URL is
-    /// not usable, each attempt fails, but an admin can still see and replace the URL.
+    /// Creates a URL from its text in the database, without a check. The URL was checked when it was saved. If the URL
+    /// is not usable, each attempt fails, but an admin can still see and replace the URL.
     pub fn from_file(text: String) -> Self {
         Self(text)
     }
@@ -159,7 +159,7 @@ pub fn put(
     };
     let previous_secret = match known {
         Some(known) if known != secret => Some((known, now.plus(PREVIOUS_SECRET_FOR))),
-        // Drop a previous secret that is no longer used.
+        // A previous secret that is no longer used is dropped.
         _ => before.and_then(|before| before.previous_secret.clone()).filter(|(_, until)| now < *until),
     };
     let is_switched_off = |before: &Integration| !before.enabled && before.disabled_reason.is_none();

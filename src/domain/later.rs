@@ -1,5 +1,5 @@
 //! Later marks: staff put an application in progress aside until a due day. On that day, the application comes back to
-//! the inbox. Any decision on the application except an undo, and the end of the application, remove the mark.
+//! the inbox. Any decision on the application except an undo removes the mark, and so does the end of the application.
 
 use jiff::ToSpan;
 use jiff::civil::Date;
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_is_undone_by_the_same_user_for_ten_minutes() {
+    fn the_user_who_made_a_change_can_undo_it_for_ten_minutes() {
         const AT: Timestamp = Timestamp::from_micros(1_000_000_000);
         let user = |id: &str| UserId::parse(id).unwrap();
         let (own, foreign) = (user("user_1"), user("user_2"));

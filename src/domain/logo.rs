@@ -2,7 +2,7 @@
 
 use super::words::words;
 
-/// The maximum size of a logo, in bytes. This size is ample for a logo, and small compared with the database file.
+/// The maximum size of a logo, in bytes. This size is ample for a logo, and small compared with the database.
 pub const LOGO_BYTES_MAX: usize = 256 * 1_024;
 
 words! {

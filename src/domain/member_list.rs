@@ -27,8 +27,8 @@ impl MemberPosition {
     }
 }
 
-/// Returns the positions of at most `rows_max` members after a position, in order. Each word must begin a word of the
-/// member's name or address.
+/// Returns the positions of at most `rows_max` members after a position, in order. Each of `words` must be the
+/// beginning of a word in the member's name or address.
 pub fn page(
     members: &[MemberName],
     words: Vec<String>,
@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn each_word_begins_a_word_of_the_name_or_address() {
+    fn each_search_word_begins_a_word_of_the_name_or_address() {
         for (q, expected) in [
             ("ada", &["u2", "u3"][..]),
             ("ADA acme", &["u3"]),

@@ -13,7 +13,7 @@ const PLATFORM_ADMIN_ABOVE: Refusal = Refusal::Forbidden("only a platform admin 
 /// The facts about a person that the rules need.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MemberFacts {
-    /// The role in the organization; `None` for a person who is not a member.
+    /// The person's organization role; `None` for a person who is not a member.
     pub org_role: Option<OrgRole>,
     pub platform_role: PlatformRole,
     /// Whether the person is the caller.
@@ -24,7 +24,8 @@ pub struct MemberFacts {
     pub has_other_owner: bool,
 }
 
-/// Returns whether a caller with these roles may administer an organization: its members and its settings.
+/// Returns whether a caller with this organization role and this platform role may administer an organization: its
+/// members and its settings.
 pub fn may_administer(org_role: Option<OrgRole>, platform_role: PlatformRole) -> bool {
     platform_role == PlatformRole::Admin || matches!(org_role, Some(OrgRole::Owner | OrgRole::Admin))
 }
@@ -41,11 +42,11 @@ pub fn require_administrator(caller: CallerRoles) -> Result<(), Refusal> {
     }
 }
 
-/// Succeeds if the caller may give a person this role in the organization.
+/// Succeeds if the caller may give a person this organization role.
 ///
 /// # Errors
-/// `forbidden` if the caller does not administer the organization, or if the person or the role is above the caller;
-/// `conflict` if no owner would remain.
+/// `forbidden` if the caller does not administer the organization, or if the person or the organization role is above
+/// the caller; `conflict` if no owner would remain.
 pub fn require_assignable(caller: CallerRoles, member: MemberFacts, role: OrgRole) -> Result<(), Refusal> {
     require_not_above(caller, member)?;
     if rank(Some(role), PlatformRole::User) > rank(caller.org_role, caller.platform_role) {
@@ -69,7 +70,7 @@ pub fn require_removable(caller: CallerRoles, member: MemberFacts) -> Result<(),
 ///
 /// # Errors
 /// `forbidden` if the caller does not administer the organization, if the person is above the caller, or if the person
-/// is a member of another organization, unless the caller is a platform admin; `conflict` for the caller's own account.
+/// is a member of another organization and the caller is not a platform admin; `conflict` for the caller's own account.
 pub fn require_resettable(caller: CallerRoles, member: MemberFacts) -> Result<(), Refusal> {
     require_not_above(caller, member)?;
     if member.is_self {
@@ -189,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn only_platform_admins_reset_people_of_several_organizations_and_nobody_resets_themselves() {
+    fn only_platform_admins_make_links_for_members_of_several_organizations_and_nobody_makes_their_own() {
         let elsewhere = MemberFacts { is_member_elsewhere: true, ..member(Member) };
         assert!(matches!(require_resettable(caller(Owner), elsewhere), Err(Refusal::Forbidden(_))));
         assert!(require_resettable(PLATFORM_ADMIN, elsewhere).is_ok());

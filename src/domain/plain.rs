@@ -54,9 +54,9 @@ pub fn flaw_of_line(text: &str) -> Option<Flaw> {
     None
 }
 
-/// Returns the first flaw in multi-line text, if any: a control character other than a tab, CR or LF. Changes of
-/// direction are allowed, because they end with their line. Invisible characters are allowed, because multi-line text
-/// does not identify anybody.
+/// Returns the first flaw in multi-line text, if any: a control character other than a tab, CR or LF. Characters that
+/// change the direction of text are allowed, because their effect ends with the line. Invisible characters are allowed,
+/// because multi-line text does not identify anybody.
 pub fn flaw_of_lines(text: &str) -> Option<Flaw> {
     text.chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).find_map(|c| control_flaw(c, |_| false))
 }

@@ -69,8 +69,8 @@ impl TokenBucket {
 
     /// Takes a token for each of these requests, which another server has accepted. `times` are in order and not after
     /// `now`. Afterwards, the bucket is as if the requests had been counted when they were accepted, even if later
-    /// requests were counted first. It can lack more tokens than a full bucket has. It makes up for these too, but for
-    /// at most a minute.
+    /// requests were counted first. The bucket can then be overdrawn: it can lack more tokens than a full bucket has.
+    /// An overdrawn bucket makes up for the excess before it gives a token, but for at most a minute.
     pub fn take_late(&mut self, policy: RatePolicy, times: &[Duration], now: Duration) {
         let token = MINUTE / policy.per_minute;
         let (before, since) = times.split_at(times.partition_point(|time| *time < self.in_use_since));

@@ -1,7 +1,7 @@
 //! Recovery codes: they replace a lost second factor. A user gets ten of them, and each can be used once.
 //!
-//! The service shows the codes once, and the file contains only their digests. A code has 80 random bits, so its digest
-//! needs no salt and no slow hash.
+//! The service shows the codes once, and the database contains only their digests. A code has 80 random bits, so its
+//! digest needs no salt and no slow hash.
 
 use sha2::{Digest as _, Sha256};
 
@@ -58,7 +58,7 @@ impl RecoveryCode {
         groups.join("-")
     }
 
-    /// Returns the SHA-256 digest of the code. The file stores this digest.
+    /// Returns the SHA-256 digest of the code. The database stores this digest.
     pub fn digest(&self) -> [u8; 32] {
         Sha256::digest(&self.0).into()
     }

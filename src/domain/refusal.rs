@@ -190,8 +190,8 @@ impl Refusal {
             | Self::UnsupportedContent(detail)
             | Self::Unavailable { detail, .. } => (*detail).to_owned(),
             Self::OtherOrigin { page, own } => format!(
-                "the request comes from a page that was opened as {page}, but this service is configured as {own}; open {own}, \
-                 or change --base-url"
+                "the request comes from a page that was opened at {page}, but this service is configured for {own}; \
+                 open {own}, or change --base-url"
             ),
             Self::CreatedBefore(id) => format!(
                 "an earlier request with this Idempotency-Key created {id}; its response contained a secret and was not stored. \

@@ -65,7 +65,7 @@ impl CandidateFacts {
     }
 }
 
-/// The record of a due candidate in the file.
+/// The record of a due candidate in the database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DueCandidate {
     /// The time at which the retention scan found that the candidate was due.

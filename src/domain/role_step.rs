@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn a_step_moves_from_its_position_to_another_once() {
+    fn a_step_moves_only_from_its_current_position_and_only_once() {
         let id = |text: &str| RoleStepId::parse(text).unwrap();
         let steps = ["a", "b", "c", "d"].map(id);
         for (step, from, to, expected) in [

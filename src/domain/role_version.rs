@@ -19,15 +19,15 @@ pub const KNOWN_VERSIONS_MAX: usize = 4;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LaterChange {
     pub activity_id: ActivityId,
-    /// The word for the act. It is not an enum, because the file can contain words that this version of the program
+    /// The word for the act. It is not an enum, because the database can contain words that this version of the program
     /// does not know.
     pub action: String,
     pub at: Timestamp,
     /// The user who made the change, or `None` for the service itself. The service closes roles after their closing
     /// date.
     pub by: Option<ChangeAuthor>,
-    /// The members that the act changed; empty if the activity row does not contain them, for example because the act
-    /// created, added or removed something.
+    /// The names of the fields that the act changed; empty if the activity row does not contain them, for example
+    /// because the act created, added or removed something.
     pub members: Vec<String>,
 }
 
@@ -84,7 +84,7 @@ fn act(change: &LaterChange) -> String {
     }
 }
 
-/// Returns the words for a change to the role or a step, with the changed members if the act names them.
+/// Returns the words for a change to the role or a step, with the changed fields if the act names them.
 fn changed(members: &[String], noun: &str) -> String {
     let things: Vec<String> = members.iter().map(|member| thing(member)).collect();
     match things.split_last() {
@@ -94,7 +94,7 @@ fn changed(members: &[String], noun: &str) -> String {
     }
 }
 
-/// Returns the ordinary words for a member, with the article: `workType` is "the work type".
+/// Returns the ordinary words for a field, with the article: `workType` is "the work type".
 fn thing(member: &str) -> String {
     let words = match member {
         "public" => "the visibility",
@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn the_act_and_the_changed_things_have_ordinary_words() {
+    fn a_refusal_describes_the_act_and_the_changed_fields_in_ordinary_words() {
         for (action, members, expected) in [
             ("role.changed", vec!["workType"], "Ada changed the work type of the role at"),
             (

@@ -73,7 +73,7 @@ pub fn is_required(platform_role: PlatformRole, memberships: &[FactorMembership]
 /// A code that a user enters as their second factor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FactorCode {
-    /// The code of an authenticator app.
+    /// A code from an authenticator app.
     Totp(TotpCode),
     /// A recovery code.
     Recovery(RecoveryCode),

@@ -1,6 +1,6 @@
-//! The form in which servers share the counts that limit requests. The clocks of two servers can differ, so a stored
-//! time that is too late by the reader's clock is reduced. The count then delays nobody for longer than a count that
-//! was stored just now.
+//! The form in which servers share the counts that limit requests. The clocks of two servers can differ, so a
+//! server moves back a stored time that is too late by its own clock. The count then delays nobody for longer than a
+//! count that was stored just now.
 
 use std::time::Duration;
 
@@ -22,7 +22,7 @@ pub struct StoredCount {
 pub trait ShareCount: Sized {
     fn stored(&self) -> StoredCount;
 
-    /// Restores the count. Reduces a time that is later than the rule could have stored at `now`.
+    /// Restores the count. Moves back a time that is later than the rule could have stored at `now`.
     fn restored(stored: StoredCount, now: Duration) -> Self;
 }
 

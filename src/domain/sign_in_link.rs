@@ -1,8 +1,8 @@
 //! Links by which a user signs in once without a password: invitations, resets, and the link of the demo.
 //!
 //! The token of a link is sufficient to sign in, unless the user has a second factor that the link neither removes nor
-//! skips. Therefore, a token is too long to guess, works once, and expires after an hour or a week. The file contains
-//! only its digest.
+//! skips. Therefore, a token is too long to guess, works once, and expires after an hour or a week. The database
+//! contains only its digest.
 
 use std::time::Duration;
 
@@ -61,8 +61,8 @@ pub fn token(random: &[u8; SIGN_IN_TOKEN_BYTES]) -> String {
     URL_SAFE_NO_PAD.encode(random)
 }
 
-/// Returns the SHA-256 digest of a token. The file stores this digest. A string that is not a token also has a digest,
-/// but that digest matches no link.
+/// Returns the SHA-256 digest of a token. The database stores this digest. A string that is not a token also has a
+/// digest, but that digest matches no link.
 pub fn digest(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }

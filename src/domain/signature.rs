@@ -54,8 +54,8 @@ impl SigningSecret {
         Self(format!("{SECRET_PREFIX}{}", STANDARD.encode(key)))
     }
 
-    /// Returns the secret as a string: for the file, for the one answer that shows the secret, and for an export with
-    /// secrets.
+    /// Returns the secret as a string: for the database, for the one answer that shows the secret, and for an export
+    /// with secrets.
     pub fn reveal(&self) -> &str {
         &self.0
     }

@@ -29,10 +29,10 @@ pub struct Email {
 }
 
 impl Email {
-    /// Parses an address that is new to the file. [`Email::parse_stored`] must accept the address. The address must not
-    /// contain anything that looks like a second address, a mail header field or a link (RFC 5322 §3.2.3, RFC 6068).
-    /// This rule excludes quoted local parts and addresses in brackets. Apostrophes are allowed, because people's names
-    /// contain them.
+    /// Parses an address that is new to the database. [`Email::parse_stored`] must accept the address. The address must
+    /// not contain anything that looks like a second address, a mail header field or a link (RFC 5322 §3.2.3, RFC
+    /// 6068). This rule excludes quoted local parts and addresses in brackets. Apostrophes are allowed, because
+    /// people's names contain them.
     pub fn parse(text: &str) -> Option<Self> {
         let email = Self::parse_stored(text)?;
         let (local, domain) = email.shown.split_once('@')?;
@@ -42,9 +42,9 @@ impl Email {
         (is_good && plain::flaw_of_line(&email.shown).is_none()).then_some(email)
     }
 
-    /// Parses an address that is stored in the file or entered in a search. The address must have one `@` with text on
-    /// both sides, no white space or control characters, and at most 254 characters. This function is less strict than
-    /// [`Email::parse`], so that every stored address can be read, found and replaced.
+    /// Parses an address that is stored in the database or entered in a search. The address must have one `@` with text
+    /// on both sides, no white space or control characters, and at most 254 characters. This function is less strict
+    /// than [`Email::parse`], so that every stored address can be read, found and replaced.
     pub fn parse_stored(text: &str) -> Option<Self> {
         let shown = text.trim();
         let (local, domain) = shown.split_once('@')?;

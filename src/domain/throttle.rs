@@ -160,7 +160,7 @@ mod tests {
         assert_eq!(after_success.wait(5, at(100)), None, "a success restores the time of the previous failure");
     }
     #[test]
-    fn shared_failures_from_a_clock_that_is_ahead_wait_as_if_the_last_was_now() {
+    fn shared_failures_from_a_clock_that_is_ahead_count_as_if_the_last_happened_now() {
         let failures = failed(9, at(50)).plus_one(at(3_000));
         assert_eq!(Failures::restored(failures.stored(), at(3_000)), failures);
         let restored = Failures::restored(failures.stored(), at(100));

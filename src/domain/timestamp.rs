@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn other_strings_are_refused() {
+    fn strings_that_are_not_timestamps_are_refused() {
         for text in [
             "",
             "yesterday",

@@ -52,14 +52,14 @@ pub struct TotpCode(u32);
 pub struct TotpStep(pub i64);
 
 impl TotpSecret {
-    /// Creates a secret from unpredictable random bytes, or from the bytes in the file.
+    /// Creates a secret from unpredictable random bytes, or from the bytes in the database.
     pub fn new(bytes: [u8; SECRET_BYTES]) -> Self {
         Self(bytes)
     }
 
     /// Derives a new secret for a user who sets up an app. Until the user confirms the secret, it cannot be computed
-    /// from the file, because the file does not contain `cookie`, the value of the session's cookie. `form_id` is the
-    /// random id of the page's form, so the page shows the same secret again after a wrong code.
+    /// from the database, because the database does not contain `cookie`, the value of the session's cookie. `form_id`
+    /// is the random id of the page's form, so the page shows the same secret again after a wrong code.
     pub fn for_setup(form_secret: &[u8; 32], form_id: &str, cookie: &str) -> Self {
         let key = hmac::Key::new(hmac::HMAC_SHA256, form_secret);
         let mut context = hmac::Context::with_key(&key);
@@ -72,7 +72,7 @@ impl TotpSecret {
         Self(bytes)
     }
 
-    /// Returns the bytes for the file.
+    /// Returns the bytes for the database.
     pub fn bytes(&self) -> &[u8; SECRET_BYTES] {
         &self.0
     }
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn only_six_digits_are_a_code() {
+    fn only_strings_of_six_digits_are_codes() {
         for (text, code) in [("287082", 287_082), ("081804", 81_804), (" 287 082\n", 287_082), ("28 70 82", 287_082)] {
             assert_eq!(TotpCode::parse(text), Some(TotpCode(code)), "{text}");
         }

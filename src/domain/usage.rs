@@ -15,7 +15,7 @@ pub const PAGE_ROWS_MAX: usize = 500;
 pub const USER_AGENT_CHARACTERS_MAX: usize = 512;
 
 /// The maximum length of a stored path, in bytes. The limit exists because callers choose the path and must not be able
-/// to make the file grow quickly.
+/// to make the database grow quickly.
 pub const PATH_BYTES_MAX: usize = 512;
 
 /// The default retention period of usage rows, in days: a year, and five weeks to review that year.
@@ -59,7 +59,8 @@ pub fn stored_path(path: &str, template: &str) -> String {
 }
 
 /// Returns whether a part of a path contains a key or could be the token of a link. Ids that the service makes contain
-/// `_` and no capital letters. Tokens of signup links have neither, and the other tokens almost always have capitals.
+/// `_` and no capital letters. Tokens of signup links contain neither `_` nor capital letters. Other tokens almost
+/// always contain capital letters.
 fn looks_secret(part: &str) -> bool {
     let text = percent_encoding::percent_decode_str(part).decode_utf8_lossy();
     let is_token = |word: &str| match word.len() {
@@ -101,8 +102,8 @@ pub fn redated_times(count: usize, newest_staying: Timestamp, now: Timestamp) ->
     (first..first.saturating_add(count)).map(Timestamp::from_micros)
 }
 
-/// Parses a `limit`: one or more digits, optionally after a `-`, clamped to 1 to 500. Returns `None` for any other
-/// string.
+/// Parses a `limit`: one or more digits, optionally after a `-`. Returns the number clamped to the range from 1 to 500,
+/// or `None` for any other string.
 pub fn page_rows(text: &str) -> Option<usize> {
     let (negative, digits) = text.strip_prefix('-').map_or((false, text), |digits| (true, digits));
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -179,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_are_retained_for_whole_days() {
+    fn rows_are_retained_for_the_given_number_of_days() {
         let now = Timestamp::from_micros(86_400_000_000 * 400 + 5);
         assert_eq!(retained_since(now, 400), Timestamp::from_micros(5));
         assert_eq!(retained_since(now, 1), Timestamp::from_micros(86_400_000_000 * 399 + 5));
@@ -187,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_are_clamped_to_1_to_500() {
+    fn a_limit_out_of_range_is_clamped_to_1_or_500() {
         let long = "9".repeat(200);
         for (text, rows) in [
             ("1", Some(1)),

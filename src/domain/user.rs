@@ -10,7 +10,7 @@ use super::timestamp::Timestamp;
 use super::words::words;
 
 words! {
-    /// A user's role in the whole service.
+    /// A user's platform role: the user's rights in the whole service.
     PlatformRole {
         /// A user who sees the organizations that they are a member of.
         User = "user",
@@ -20,7 +20,7 @@ words! {
 }
 
 words! {
-    /// A user's role in one organization.
+    /// A user's organization role: the user's rights in one organization.
     OrgRole {
         /// A member who manages roles, candidates, members and settings, and may erase candidates.
         Owner = "owner",
@@ -43,7 +43,7 @@ pub enum Auth {
     ApiKey {
         /// The key's public id.
         id: ApiKeyId,
-        /// The key's number in the file, under which the usage log records it.
+        /// The key's number in the database, under which the usage log records it.
         number: i64,
         /// The scopes of the key. Scopes restrict the user's rights and never extend them.
         grant: Grant,
@@ -55,7 +55,7 @@ pub enum Auth {
     },
 }
 
-/// The user that a request acts as. Each request uses the user's current roles, so a demotion affects the user's keys
+/// The user that a request acts as. Each request has the user's current rights, so a demotion affects the user's keys
 /// immediately.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Principal {
@@ -63,7 +63,7 @@ pub struct Principal {
     pub user_id: UserId,
     /// The user's address in its original spelling.
     pub email: String,
-    /// The user's role in the whole service.
+    /// The user's platform role.
     pub platform_role: PlatformRole,
     /// The credential that identified the user.
     pub auth: Auth,
@@ -147,7 +147,7 @@ pub struct UserProfile {
     pub email: Email,
     /// The user's name.
     pub name: String,
-    /// The user's role in the whole service.
+    /// The user's platform role.
     pub platform_role: PlatformRole,
     /// Whether the user is enabled. A disabled user cannot sign in, and their keys and sessions are refused.
     pub enabled: bool,
@@ -194,12 +194,12 @@ pub fn membership_since(newest: Option<Timestamp>, now: Timestamp) -> Timestamp 
     newest.map_or(now, |newest| now.max(newest.plus(Duration::from_micros(1))))
 }
 
-/// The roles of a caller who may see an organization.
+/// The organization role and the platform role of a caller who may see an organization.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CallerRoles {
-    /// The role in the organization, or `None` for a platform admin without a membership.
+    /// The organization role, or `None` for a platform admin without a membership.
     pub org_role: Option<OrgRole>,
-    /// The role in the whole service.
+    /// The platform role.
     pub platform_role: PlatformRole,
 }
 
@@ -214,7 +214,7 @@ impl CallerRoles {
             Ok(())
         } else {
             Err(Refusal::Forbidden(
-                "your role in the organization lets you read its roles and candidates, but not change them",
+                "your organization role lets you read the organization's roles and candidates, but not change them",
             ))
         }
     }
@@ -223,7 +223,7 @@ impl CallerRoles {
     /// platform admin.
     ///
     /// # Errors
-    /// `forbidden` for any other role.
+    /// `forbidden` for any other caller.
     pub fn require_eraser(self) -> Result<(), Refusal> {
         if may_erase(self.org_role, self.platform_role) {
             Ok(())

@@ -21,7 +21,7 @@ macro_rules! words {
                 }
             }
 
-            /// Returns the spelling in the API and in the file.
+            /// Returns the spelling in the API and in the database.
             pub fn as_str(self) -> &'static str {
                 match self {
                     $(Self::$variant => $word),+

@@ -6,9 +6,9 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-/// The maximum number of bytes that are read for one response, with everything around it: interim responses, head,
-/// chunk sizes, body and trailers. Without this limit, an HR system that sends endless interim responses or chunk sizes
-/// could occupy the only delivery thread until the time limit of the attempt.
+/// The maximum number of bytes that are read for one response, including its interim responses, head, chunk sizes,
+/// body and trailers. Without this limit, an HR system that sends endless interim responses or chunk sizes could occupy
+/// the only delivery thread until the time limit of the attempt.
 const BYTES_MAX: usize = 256 * 1_024;
 
 /// A stream that fails when more than [`BYTES_MAX`] bytes have been read.

@@ -34,7 +34,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 const DUE_TIME_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 const CLOCK_STEP_MIN: Duration = Duration::from_secs(1);
 
-/// The pause after a failure to use the file, and after a panic.
+/// The pause after a failure to use the database, and after a panic.
 const FAILURE_PAUSE: Duration = Duration::from_secs(5);
 
 /// The maximum time that the worker waits for running attempts when the service stops. An interrupted delivery is sent
@@ -85,7 +85,7 @@ impl Worker {
     }
 
     /// Stops the thread and waits for it to end. The thread waits for running attempts for at most [`STOP_TIMEOUT`].
-    /// When this function returns, the thread no longer uses the file.
+    /// When this function returns, the thread no longer uses the database.
     pub async fn stop(mut self) {
         let _ = self.stop.send(true);
         let Some(thread) = self.thread.take() else { return };
@@ -104,7 +104,7 @@ impl Drop for Worker {
     }
 }
 
-/// Returns the builder of the runtime. Its tasks run on the delivery thread.
+/// Returns the builder of the runtime, whose tasks run on the delivery thread.
 #[cfg(not(feature = "postgres"))]
 fn runtime_builder() -> Builder {
     Builder::new_current_thread()
@@ -256,12 +256,13 @@ impl Deliveries {
         }
     }
 
-    /// Chooses the next organizations and reads the first due delivery of each. This function reads the file on the
-    /// delivery thread, because the read of a file takes microseconds and no request runs on that thread.
+    /// Chooses the next organizations and reads the first due delivery of each. This function reads the database on the
+    /// delivery thread, because reading it takes microseconds and no request runs on that thread.
     fn next_dispatches(&self, running: &RunningAttempts) -> Result<Vec<Dispatch>, Error> {
         let busy: HashSet<&OrganizationId> = running.values().map(|(busy, _)| busy).collect();
         let suspects = running.values().filter(|(_, is_suspect)| *is_suspect).count();
-        // If it is unknown which server has the lease, another server may be delivering.
+        // If it is unknown which server has the lease, this server sends nothing, because another server may be
+        // delivering.
         let chosen = match self.store.leads() {
             Ok(true) => self.store.read(|tx| read_dispatches(tx, &busy, running.len(), suspects)),
             Ok(false) => return Ok(Vec::new()),
@@ -351,8 +352,8 @@ impl Deliveries {
     }
 }
 
-/// Reads the next dispatches for organizations that are not busy, while `running` attempts run, `suspects` of them for
-/// suspect organizations.
+/// Reads the next dispatches for organizations that are not busy. `running` is the number of running attempts, and
+/// `suspects` is the number of those for suspect organizations.
 fn read_dispatches(
     tx: &store::Tx<'_>,
     busy: &HashSet<&OrganizationId>,

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn only_platform_routes_repeat_stored_responses_without_a_role_check() {
+    fn only_platform_routes_repeat_stored_responses_without_a_check_of_the_organization_role() {
         for route in table().routes() {
             let Idempotency::ByKey(resource) = route.idempotency else { continue };
             let is_platform_route = route.path.starts_with("/api/admin/");

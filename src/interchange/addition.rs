@@ -1,7 +1,7 @@
 //! An addition to an existing organization: candidates, and the roles to which they applied. Imports of tables and of
 //! exports from other programs are additions.
 //!
-//! This module writes an addition to the file. It knows nothing about the format of the input.
+//! This module writes an addition to the database. It knows nothing about the format of the input.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -37,7 +37,7 @@ pub struct Addition {
 pub struct Applicant {
     /// The candidate's record.
     pub record: store::candidate::CandidateRecord,
-    /// Whether the import adds the candidate. False if the candidate is in the file already.
+    /// Whether the import adds the candidate. False if the candidate is already in the database.
     pub is_new: bool,
 }
 
@@ -65,7 +65,7 @@ impl fmt::Display for RefusedItem {
     }
 }
 
-/// The result of comparing parsed input with the file.
+/// The result of comparing parsed input with the database.
 #[derive(Debug, Clone)]
 pub struct ImportPlan {
     /// The candidates, roles and applications that can be imported.
@@ -242,7 +242,7 @@ impl<'t> Applicants<'t> {
         }
     }
 
-    /// Returns the id of a person who is in the file already, or `None` for a new person.
+    /// Returns the id of a person who is already in the database, or `None` for a new person.
     pub(super) fn id_in_file(&self, number: usize) -> Option<&CandidateId> {
         let applicant = &self.all[number];
         (!applicant.is_new).then_some(&applicant.record.id)

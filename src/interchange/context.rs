@@ -1,7 +1,7 @@
 //! The parser's state for one interchange document. It includes the findings, the ids in use, and the candidates of the
 //! current organization.
 //!
-//! This module knows only the document, not the file.
+//! This module knows only the document, not the database.
 
 use std::collections::{HashMap, HashSet};
 

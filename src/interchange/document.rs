@@ -20,7 +20,7 @@ pub struct Document {
     added: Vec<String>,
 }
 
-/// Parses a document without reading the file. [`check`](super::check) compares the document with the file.
+/// Parses a document without reading the database. [`check`](super::check) compares the document with the database.
 ///
 /// # Errors
 /// The findings. The first ones are listed with their locations, and the others are only counted.

@@ -1,9 +1,9 @@
-//! Writes the file as an interchange document, which `import` accepts.
+//! Writes the content of the database as an interchange document, which `import` accepts.
 //!
-//! Each array is read from the file when it is written, and dropped before the next array at the same level is read.
-//! Memory holds all users, or all organizations together with the roles of one organization and the applications of one
-//! role. Memory use therefore grows with these arrays, not with the size of the file. Each array is read with one
-//! query.
+//! Each array is read from the database when it is written, and dropped before the next array at the same level is
+//! read. Memory holds all users, or all organizations together with the roles of one organization and the applications
+//! of one role. Memory use therefore grows with these arrays, not with the size of the database. Each array is read
+//! with one query.
 //!
 //! The document omits API keys, passwords, the usage log, activity, deliveries to HR systems, signups, attachments,
 //! uploaded logos and other data.
@@ -20,17 +20,17 @@ use crate::store::{self, Error, Tx};
 /// The reason why an export is incomplete.
 #[derive(Debug)]
 pub enum ExportError {
-    /// The file could not be read.
+    /// The database could not be read.
     Store(Error),
     /// The document could not be written.
     Write(io::Error),
 }
 
-/// Writes the file as one document, with a line break at its end. Returns a sentence for each value that was left out
-/// because an import would refuse it.
+/// Writes the content of the database as one document, with a line break at its end. Returns a sentence for each value
+/// that was left out because an import would refuse it.
 ///
 /// # Errors
-/// Fails if the file cannot be read or if writing to `out` fails. The output is then incomplete.
+/// Fails if the database cannot be read or if writing to `out` fails. The output is then incomplete.
 pub fn export(tx: &Tx<'_>, secrets: Secrets, out: &mut dyn Write) -> Result<Vec<String>, ExportError> {
     let source = ExportSource::new(tx, secrets);
     let document = ExportedDocument {

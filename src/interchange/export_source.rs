@@ -1,4 +1,4 @@
-//! The state that all parts of an export share, and arrays that are read from the file when they are written.
+//! The state that all parts of an export share, and arrays that are read from the database when they are written.
 
 use std::cell::RefCell;
 
@@ -62,7 +62,7 @@ impl<'t> ExportSource<'t> {
     }
 }
 
-/// An array that is read from the file when it is written.
+/// An array that is read from the database when it is written.
 pub(super) struct LazyArray<'s, R, T> {
     source: &'s ExportSource<'s>,
     read: Box<dyn Fn() -> Result<Vec<R>, Error> + 's>,

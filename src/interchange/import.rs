@@ -1,4 +1,4 @@
-//! Imports an interchange document: checks it against the file, then inserts it.
+//! Imports an interchange document: checks it against the database, then inserts it.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -42,15 +42,15 @@ impl fmt::Display for Counts {
 /// Imports a document in one transaction: [`check`], then [`insert`].
 ///
 /// # Errors
-/// A refusal with the JSON Pointers of the listed conflicts with the file, in which case nothing is inserted; otherwise
-/// the errors of [`insert`].
+/// A refusal with the JSON Pointers of the listed conflicts with the database, in which case nothing is inserted;
+/// otherwise the errors of [`insert`].
 pub fn import(tx: &Tx<'_>, document: &Document) -> Result<Counts, Error> {
     let findings = check(tx, document)?;
     if findings.is_empty() { insert(tx, document) } else { Err(findings.into_error()) }
 }
 
-/// Finds conflicts between a document and the file: ids, addresses and slugs that already exist, and members of
-/// organizations who are not among the users of the document or of the file.
+/// Finds conflicts between a document and the database: ids, addresses and slugs that already exist, and members of
+/// organizations who are not among the users of the document or of the database.
 ///
 /// # Errors
 /// An error of the database.
@@ -70,8 +70,8 @@ pub fn check(tx: &Tx<'_>, document: &Document) -> Result<Findings, Error> {
     Ok(check.findings)
 }
 
-/// Finds the only conflicts that a document can have with a file that does not exist yet: members of organizations who
-/// are not among the document's users.
+/// Finds the only conflicts that a document can have with a database that does not exist yet: members of organizations
+/// who are not among the document's users.
 pub fn check_for_new_file(document: &Document) -> Findings {
     let mut findings = Findings::default();
     let pushed = for_unknown_members(document, |at, user| {
@@ -178,8 +178,8 @@ fn already_in_file(noun: impl fmt::Display) -> String {
     format!("{noun} already exists in the database")
 }
 
-/// Inserts a document for which [`check`] found no conflicts. Also detects objects that were added to the file after
-/// the check.
+/// Inserts a document for which [`check`] found no conflicts. Also detects objects that were added to the database
+/// after the check.
 ///
 /// # Errors
 /// A refusal with a JSON Pointer if an object already exists; or an error of the database. In both cases, roll back the

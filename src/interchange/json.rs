@@ -66,7 +66,8 @@ fn flaw_of_text(value: &Value) -> Option<Flaw> {
 /// # Errors
 /// The errors of [`parse`].
 pub(super) fn parse_with<'de, S: DeserializeSeed<'de>>(seed: S, bytes: &'de [u8]) -> Result<S::Value, String> {
-    let text = std::str::from_utf8(bytes).map_err(|error| format!("not UTF-8 at byte {}", error.valid_up_to()))?;
+    let text =
+        std::str::from_utf8(bytes).map_err(|error| format!("byte {} is not valid UTF-8", error.valid_up_to()))?;
     let mut reader = serde_json::Deserializer::from_str(text);
     let value = seed.deserialize(&mut reader).map_err(|error| error.to_string())?;
     reader.end().map_err(|error| error.to_string())?;

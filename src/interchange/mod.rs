@@ -3,11 +3,11 @@
 //! applicant tracking systems. `ats` contains the code that they share.
 //!
 //! This module uses the store and the rules, but neither HTTP nor the command line. It opens no transaction: functions
-//! that use the file accept a transaction as a parameter.
+//! that use the database accept a transaction as a parameter.
 //!
 //! `reader` parses a document object by object, so that the JSON values of a large document are never all in memory at
 //! once. The module for each kind of object, such as `role`, defines how the object is parsed and exported. `import`
-//! writes the typed document to the file, and `export` writes the content of the file as a document.
+//! writes the typed document to the database, and `export` writes the content of the database as a document.
 
 mod addition;
 pub mod ashby;

@@ -12,8 +12,8 @@ use crate::domain::text::Slug;
 use crate::domain::timestamp::Timestamp;
 use crate::domain::user::{CallerRoles, OrgRole, Principal};
 
-/// Returns the caller's access roles in an organization, or `None` if the organization does not exist or the caller
-/// may not see it.
+/// Returns the caller's platform role and organization role for an organization, or `None` if the organization does not
+/// exist or the caller may not see it.
 pub fn to_organization(
     tx: &Tx<'_>,
     who: &Principal,
@@ -28,8 +28,8 @@ pub fn to_organization(
     Ok(found.map(|(_, roles)| roles))
 }
 
-/// Returns the organization that a role belongs to, and the caller's access roles in that organization. Returns `None`
-/// if the role does not exist or the caller may not see it.
+/// Returns the organization that a role belongs to, with the caller's platform role and organization role. Returns
+/// `None` if the role does not exist or the caller may not see it.
 pub fn to_role(tx: &Tx<'_>, who: &Principal, role: &RoleId) -> Result<Option<(OrganizationId, CallerRoles)>, Error> {
     let sql = "SELECT o.id, m.org_role
                FROM roles r
@@ -94,7 +94,7 @@ pub fn to_candidate_step(
 #[derive(Debug, Clone)]
 pub struct VisibleOrganization {
     pub id: OrganizationId,
-    /// The caller's access roles in the organization.
+    /// The caller's platform role and organization role.
     pub caller: CallerRoles,
     /// The slug, with the capital letters that the organization chose.
     pub slug: String,
@@ -153,7 +153,7 @@ pub fn organizations(
 ) -> Result<Vec<VisibleOrganization>, Error> {
     let (at, id) = after.map_or((i64::MAX, ""), |(at, id)| (at.micros(), id.as_str()));
     let rows_max = i64::try_from(rows_max).unwrap_or(i64::MAX);
-    // A member belongs to few organizations, which SQLite finds through the memberships. An admin sees all
+    // A member belongs to few organizations, which the database finds through the memberships. An admin sees all
     // organizations, in the order of an index.
     let condition = if who.is_admin() { "" } else { "m.user_id IS NOT NULL AND o.enabled = 1 AND" };
     let sql = format!(

@@ -111,7 +111,7 @@ const TABLE: [Row; 17] = [
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
     (BACKUP,         1_000,  Thread::Slow,         backup),           // Copies the file if a backup is due. Has its own thread, because a copy can take minutes.
     (SCHEMA_VERSION, 1_000,  Thread::Reads,        schema_version),   // Stops the service if a newer server has upgraded the tables.
-    (SHARED_COUNTS, 60_000,  Thread::Reads,        shared_counts),    // Deletes expired counts that servers share, and of too many, those that expire first.
+    (SHARED_COUNTS, 60_000,  Thread::Reads,        shared_counts),    // Deletes expired counts that servers share and, if too many are left, those that expire first.
 ];
 
 /// The jobs that concern only a file. They do not run if the data is on a server.
@@ -124,7 +124,7 @@ const OF_SERVER: [BackgroundJob; 2] = [SCHEMA_VERSION, SHARED_COUNTS];
 const WIPING_OF_SERVER: (u64, Thread) = (500, Thread::Slow);
 
 /// The jobs that run only on the server with the lease. [`WIPING`] checks the lease itself. Of the other jobs,
-/// [`SWEEPING`] and [`CLOCK`] may run on several servers, and the rest concern state in the memory of each server.
+/// [`SWEEPING`] and [`CLOCK`] may run on several servers, and the rest concern only the server that runs them.
 #[cfg(feature = "postgres")]
 const OF_ONE_SERVER: [BackgroundJob; 7] =
     [USAGE_INDEX, USAGE_PRUNING, IMPORTS, RETENTION, ASKED_ERASURES, ROLE_CLOSING, SHARED_COUNTS];
@@ -142,7 +142,8 @@ pub(super) fn start_without(parts: &Parts, name: &str) -> Result<Scheduler, Erro
 }
 
 fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
-    // The jobs of `Thread::Writes` share a connection. A job on another thread would wait while they read.
+    // The jobs of `Thread::Writes` share a connection. A job on another thread would wait for the connection
+    // while these jobs read.
     let reader = parts.open_job_reader()?;
     let (mut writes, mut reads, mut checkpoints, mut slow) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for &(job, rest_ms, thread, prepare) in rows {
@@ -182,7 +183,7 @@ fn with_lease(_: &Parts, _: BackgroundJob, step: Step) -> Step {
     step
 }
 
-/// Returns the error of a job that needs a file. Such a job is not started for a server.
+/// Returns the error for a job that needs a file but has none. Such a job is not started if the data is on a server.
 fn no_file() -> Error {
     Error::Defect("the job needs a file".to_owned())
 }

@@ -19,7 +19,7 @@ pub(crate) struct CachedState {
     pub(crate) keys: KeyCache,
     /// The number of usage rows and jobs since the usage log was last indexed. This number is never invalidated.
     pub(crate) unindexed: Arc<UnindexedRows>,
-    /// The requests on other servers, which are not cached here but passed to the layer above.
+    /// Passes the requests on other servers to the layer above. These requests are not cached here.
     pub(crate) elsewhere: Arc<RequestsElsewhere>,
 }
 
@@ -37,7 +37,7 @@ pub(super) fn job_step(reader: JobReader, cached: Arc<CachedState>) -> Result<St
     cached.portals.begin(reader.snapshot(Timestamp::from_micros(0), change_number::portals)?);
     Ok(Box::new(move || {
         let after = cached.portals.newest();
-        // The next step repeats a failed read. Requests that need the file report the failure.
+        // The next step repeats a failed read. Requests that need the database report the failure.
         let read = |tx: &Tx<'_>| change_number::changes_after(tx, after);
         if let Ok(changes) = reader.snapshot(Timestamp::from_micros(0), read) {
             cached.invalidate(changes);

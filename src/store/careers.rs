@@ -1,4 +1,4 @@
-//! Queries for the roles on career pages. The portal API needs other columns (`portal`).
+//! Queries for the roles on career pages. The portal API needs other columns, which the queries of `portal` read.
 
 use super::role::record;
 use crate::db::row::Columns;

@@ -29,7 +29,7 @@ pub(crate) fn changes_after(tx: &Tx<'_>, portals_after: i64) -> Result<Changes, 
     Ok(Changes { portals: changed_portals(tx, portals_after)?, credentials: credentials(tx)? })
 }
 
-/// Reads the portals that have changed after a change number, each with the number of its last change.
+/// Reads the portals that have changed since a change number, each with the number of its last change.
 pub(crate) fn changed_portals(tx: &Tx<'_>, number: i64) -> Result<Vec<(OrganizationId, i64)>, Error> {
     let sql = "SELECT organization_id, number
                FROM portal_changes

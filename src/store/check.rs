@@ -22,7 +22,7 @@ use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
 
 /// Checks one snapshot of the database. Before each of the main parts of the check, calls `progress` with a description
-/// of the part. Returns the findings, one sentence each. A sound database has no findings.
+/// of the part. Returns the findings, one line each. A sound database has no findings.
 ///
 /// # Errors
 /// An error of the database if it cannot be read.

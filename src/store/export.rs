@@ -41,7 +41,7 @@ pub fn signups(tx: &Tx<'_>, candidate: &CandidateId) -> Result<Vec<Signup>, Erro
     Ok(signups)
 }
 
-/// Counts the signups in the file.
+/// Counts the signups in the database.
 pub fn signups_count(tx: &Tx<'_>) -> Result<i64, Error> {
     let sql = "SELECT count(*)
                FROM signups";

@@ -4,7 +4,7 @@ use crate::db::connection::Connection;
 use crate::db::tx::{self, Error};
 use crate::world::World;
 
-/// Reads the secret from the file, or creates it if the file has none.
+/// Reads the secret from the database, or creates it if the database has none.
 pub(super) fn load_or_create(connection: &Connection, world: &dyn World) -> Result<[u8; 32], Error> {
     let sql = "SELECT secret
                FROM form_secrets

@@ -12,7 +12,7 @@ use crate::domain::timestamp::Timestamp;
 
 #[derive(Debug, Clone)]
 pub struct HrDelivery {
-    /// The number of the delivery in the file. Newer deliveries have larger numbers.
+    /// The number of the delivery in the database. Newer deliveries have larger numbers.
     pub number: i64,
     pub id: DeliveryId,
     pub organization_id: OrganizationId,

@@ -101,8 +101,9 @@ pub struct DueApplication {
     pub step: Option<(CandidateStepId, String)>,
 }
 
-/// Returns a page of the organization's applications that have come back, those due for longest first. `today` is the
-/// current day in the organization's time zone. `after` is the last entry before the page.
+/// Returns a page of the organization's applications that have come back. The applications that have been due the
+/// longest come first. `today` is the current day in the organization's time zone. `after` is the last entry before the
+/// page.
 pub fn due(
     tx: &Tx<'_>,
     organization: &OrganizationId,

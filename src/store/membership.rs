@@ -52,7 +52,7 @@ pub struct Membership {
 
 /// Makes a user a member, or changes the organization role of a member
 /// (`PUT /api/admin/organizations/{id}/memberships/{userId}`), and records the act. Does nothing if the member already
-/// has this role.
+/// has this organization role.
 ///
 /// # Errors
 /// [`Error::Defect`] if the organization or the user does not exist. The caller must check this first.
@@ -176,7 +176,7 @@ pub fn of_user(tx: &Tx<'_>, user: &UserId) -> Result<Vec<Membership>, Error> {
     tx.all(&sql, [user.as_str()], membership)
 }
 
-/// Returns the time of the newest membership in the file.
+/// Returns the time of the newest membership in the database.
 pub fn newest(tx: &Tx<'_>) -> Result<Option<Timestamp>, Error> {
     let sql = "SELECT max(created_at)
                FROM memberships";

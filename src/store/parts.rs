@@ -48,7 +48,8 @@ pub(super) struct Parts {
     pub(super) retention_runs: Arc<retention::Runs>,
     /// The number of days for which usage rows are retained; unset if there is no limit.
     pub(super) usage_days: Arc<OnceLock<u32>>,
-    // Must be dropped after every connection. `Identity` has the file open, and closing the file drops SQLite's locks.
+    // This field must be dropped after every connection. `Identity` has the file open, and closing the file drops
+    // SQLite's locks.
     pub(super) identity: Option<Arc<Identity>>,
 }
 
@@ -90,7 +91,7 @@ impl Parts {
         }
     }
 
-    /// Returns whether this process does the work that only one of several servers does.
+    /// Returns whether this process does the work that only one of several servers may do.
     pub(super) fn leads(&self) -> Result<bool, Error> {
         match &self.place {
             Place::File(_) => Ok(true),

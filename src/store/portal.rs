@@ -26,7 +26,7 @@ pub struct PortalOrganization {
     /// The privacy notice as Markdown; blank for the service's default text.
     pub privacy_notice: String,
     pub updated_at: Timestamp,
-    /// Whether the file has an uploaded logo of the organization.
+    /// Whether the database has an uploaded logo of the organization.
     pub has_logo: bool,
 }
 

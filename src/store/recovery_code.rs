@@ -1,4 +1,4 @@
-//! Recovery codes. The file contains only the digests of unused codes, and no export contains them.
+//! Recovery codes. The database contains only the digests of unused codes, and no export contains them.
 
 use serde::Serialize;
 

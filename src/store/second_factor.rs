@@ -14,7 +14,8 @@ pub fn factors(tx: &Tx<'_>, user: &UserId) -> Result<Factors, Error> {
     Ok(Factors { has_totp: totp::exists(tx, user)?, passkeys: passkey::count(tx, user)? })
 }
 
-/// Returns whether a user's roles or organizations require a second factor.
+/// Returns whether a user's platform role, one of the user's organization roles, or one of the user's organizations
+/// requires a second factor.
 pub fn is_required(tx: &Tx<'_>, user: &UserId, platform_role: PlatformRole, is_demo: bool) -> Result<bool, Error> {
     let sql = "SELECT m.org_role, o.require_second_factor
                FROM memberships m
@@ -35,7 +36,7 @@ pub fn accepts(tx: &Tx<'_>, user: &UserId, code: &FactorCode) -> Result<bool, Er
     }
 }
 
-/// Accepts a code once: the code of an authenticator app, or a recovery code. Returns false if the code is wrong, was
+/// Accepts a code once: a code from the authenticator app, or a recovery code. Returns false if the code is wrong, was
 /// accepted before, or is older than the last accepted code of the app.
 pub fn spend(tx: &Tx<'_>, user: &UserId, code: &FactorCode) -> Result<bool, Error> {
     match code {
@@ -127,7 +128,7 @@ mod tests {
     }
 
     #[test]
-    fn deleting_all_factors_of_a_user_also_deletes_the_codes_but_nothing_of_another_user() {
+    fn deleting_all_factors_of_a_user_also_deletes_the_recovery_codes_but_nothing_of_another_user() {
         let (file, secret) = (file(), TotpSecret::new([7; 20]));
         let FactorCode::Totp(code) = shown(&secret, 0) else { panic!("the code of an app") };
         let step = secret.accept(code, None, at(0)).unwrap();

@@ -36,7 +36,7 @@ mod supported {
     use crate::db::sqlite::schema::APPLICATION_ID;
     use crate::store::schema::CURRENT;
 
-    /// Ensures that the schema exists and has this program's version. An older one is refused: only a service upgrades
+    /// Ensures that the schema exists and has this program's version. Refuses an older schema: only a service upgrades
     /// it, because an upgrade stops the servers of the older version.
     pub(in crate::store) fn prepare(url: &Path, missing: Missing) -> Result<(), OpenError> {
         let purpose = match missing {

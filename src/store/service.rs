@@ -29,7 +29,7 @@ pub struct Store {
     pub(super) erased_again: RepeatedErasures,
     pub(super) erased_without_list: usize,
     pub(super) form_secret: [u8; 32],
-    // Must be dropped last. Another service may open the file only after this service has finished with it.
+    // This field must be dropped last. Another service may open the file only after this service has finished with it.
     pub(super) _lock: Option<Arc<file::Lock>>,
 }
 
@@ -125,9 +125,10 @@ impl Store {
         self.parts.writer_thread.answer_by(run_on_runtime);
     }
 
-    /// Sets the function that receives requests with API keys on other servers: the number of each key, and the time
-    /// since the request, oldest first. A request is passed at the latest when this server logs its next request; after
-    /// a rollback or a lost connection, some are not passed. The function runs inside a transaction of the writer.
+    /// Sets the function that receives the requests with API keys on other servers, oldest first: for each request, the
+    /// number of its key and the time since the request. A request is passed at the latest when this server logs its
+    /// next request; after a rollback or a lost connection, some are not passed. The function runs inside a transaction
+    /// of the writer.
     pub fn note_requests_elsewhere_by(&self, note: impl Fn(&[(i64, Duration)]) + Send + Sync + 'static) {
         self.parts.cached.elsewhere.connect(note);
     }
@@ -156,8 +157,8 @@ impl Store {
         self.parts.writer_thread.beats()
     }
 
-    /// Returns whether this process does the work that only one of several servers does. With a file, there is one
-    /// process.
+    /// Returns whether this process does the work that only one of several servers may do. With a file, there is
+    /// one process.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the database server does not answer.
@@ -187,10 +188,10 @@ impl Store {
         self.parts.writer_thread.stop();
         let lost = self.parts.reserve.owed_rows();
         if lost > 0 {
-            let noun = if lost == 1 { "usage row" } else { "usage rows" };
+            let (noun, verb) = if lost == 1 { ("usage row", "is") } else { ("usage rows", "are") };
             self.parts
                 .log
-                .write(format!("{lost} {noun} could not be written before the service stopped, and are lost"));
+                .write(format!("{lost} {noun} could not be written before the service stopped, and {verb} lost"));
         }
         match (self.broken(), self.parts.writer_thread.left()) {
             (Some(halt), _) => Closed::Halted(halt),
@@ -269,8 +270,8 @@ impl Store {
         self.parts.compare_portals(done);
     }
 
-    /// Runs a rule on the counts with these keys, which all servers share, and stores the changes. Blocks the thread. With
-    /// a file, counts are in memory instead.
+    /// Runs a rule on the counts with these keys, which all servers share, and stores the changes. Blocks the thread.
+    /// With a file, counts are in memory instead.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the counts cannot be read or changed.

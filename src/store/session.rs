@@ -1,4 +1,4 @@
-//! Sessions of signed-in browsers. The file stores only the digest of each cookie.
+//! Sessions of signed-in browsers. The database stores only the digest of each cookie.
 
 use super::activity;
 use crate::db::row::Columns;
@@ -104,7 +104,7 @@ pub struct OwnSession {
     pub user_agent: String,
     pub created_at: Timestamp,
     pub last_seen_at: Timestamp,
-    /// Whether it is the session of this request.
+    /// Whether the request for the list was made in this session.
     pub is_current: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Links by which a user signs in once without a password. The file stores only the digest of each token.
+//! Links by which a user signs in once without a password. The database stores only the digest of each token.
 
 use serde::Serialize;
 

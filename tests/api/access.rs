@@ -21,7 +21,7 @@ crate::tests![
     only_the_scope_pipeline_write_allows_decisions,
     scopes_never_widen_the_rights_of_the_user,
     a_missing_scope_is_named_in_the_challenge,
-    a_key_wins_over_a_session,
+    a_key_takes_precedence_over_a_session,
     each_endpoint_of_the_matrix_is_rate_limited,
 ];
 
@@ -307,7 +307,7 @@ fn a_missing_scope_is_named_in_the_challenge() {
     assert_eq!(member.post_empty(&hiring.hire(0)).refused(403, "forbidden").header("www-authenticate"), None);
 }
 
-fn a_key_wins_over_a_session() {
+fn a_key_takes_precedence_over_a_session() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), "correct horse battery");

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    activity_without_acts_is_an_empty_page,
+    an_activity_list_without_rows_is_an_empty_page,
     a_row_names_the_actor_the_target_and_the_change,
     role_and_candidate_lists_show_only_their_own_rows,
     lists_never_show_rows_of_another_organization,
@@ -60,7 +60,7 @@ fn three_decisions(client: &Client, hiring: &Hiring) {
     client.post_empty(&hiring.decision(1, 3, "reject")).expect(200);
 }
 
-fn activity_without_acts_is_an_empty_page() {
+fn an_activity_list_without_rows_is_an_empty_page() {
     let app = App::start();
     let hiring = app.hiring();
     let (_, client) = staff(&app, &hiring, "member");

@@ -12,7 +12,7 @@ crate::tests![
     an_invalid_organization_role_is_refused,
     unknown_organizations_users_and_memberships_are_not_found,
     members_are_listed_newest_first_in_pages,
-    activity_records_each_change_with_before_and_after,
+    activity_records_the_state_before_and_after_each_change,
     the_oldest_membership_stays_the_oldest_if_the_clock_is_set_back,
     memberships_of_a_disabled_organization_can_be_changed,
 ];
@@ -148,7 +148,7 @@ fn members_are_listed_newest_first_in_pages() {
     assert_eq!(bad.fields(), ["limit", "cursor"]);
 }
 
-fn activity_records_each_change_with_before_and_after() {
+fn activity_records_the_state_before_and_after_each_change() {
     let app = App::start();
     let (hiring, ada) = (app.hiring(), create_ada(&app));
     put(&app, &hiring, &ada, "member");

@@ -5,24 +5,24 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    creating_an_organization_returns_every_json_member,
-    omitted_json_members_get_their_defaults,
+    creating_an_organization_returns_every_field,
+    omitted_fields_get_their_defaults,
     creating_an_organization_writes_its_status_row_and_activity,
     all_validation_errors_are_reported_together,
-    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    values_at_a_limit_are_accepted_and_values_beyond_it_are_refused,
     a_logo_is_an_http_url_or_empty,
     a_theme_stores_unknown_members,
     a_theme_over_16_kib_is_refused,
     an_unknown_time_zone_is_refused,
     a_taken_slug_is_a_conflict,
-    a_change_leaves_omitted_json_members_unchanged,
+    a_change_leaves_omitted_fields_unchanged,
     a_theme_change_merges_top_level_members,
     retention_days_can_be_set_to_null,
     the_hours_until_a_decision_is_visible_can_be_set_to_null,
-    activity_records_a_change_with_before_and_after,
+    activity_records_the_values_before_and_after_a_change,
     a_change_without_effect_writes_no_activity,
     a_refused_change_changes_nothing,
-    pages_are_newest_first_and_skip_nothing,
+    organizations_are_listed_newest_first_in_pages,
     an_invalid_cursor_or_limit_is_refused,
     the_portal_shows_a_change_with_the_next_request,
     a_disabled_organization_has_no_portal_and_no_signup_links,
@@ -55,7 +55,7 @@ fn create_minimal(app: &App) -> Value {
     created(app, &json!({ "slug": "acme", "name": "Acme" }))
 }
 
-/// Returns a body with every member of an organization.
+/// Returns a body with every field of an organization.
 fn full_body() -> Value {
     json!({
         "slug": "Acme-Works",
@@ -74,7 +74,7 @@ fn full_body() -> Value {
     })
 }
 
-fn creating_an_organization_returns_every_json_member() {
+fn creating_an_organization_returns_every_field() {
     let app = App::start();
     let answer = create(&app, &full_body()).expect(200);
     let mut expected = full_body();
@@ -93,7 +93,7 @@ fn creating_an_organization_returns_every_json_member() {
     assert_eq!(list, json!({ "success": true, "data": [expected], "pagination": pagination }));
 }
 
-fn omitted_json_members_get_their_defaults() {
+fn omitted_fields_get_their_defaults() {
     let app = App::start();
     let nothing = json!({
         "slug": "acme", "name": "Acme", "domain": null, "logo": null, "portal": null,
@@ -167,7 +167,7 @@ fn all_validation_errors_are_reported_together() {
     assert_eq!(app.sql("SELECT count(*) FROM organizations"), ["0"]);
 }
 
-fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
+fn values_at_a_limit_are_accepted_and_values_beyond_it_are_refused() {
     let app = App::start();
     let logo = |characters: usize| format!("https://a.example/{}", "x".repeat(characters - 18));
     let cases = [
@@ -230,7 +230,7 @@ fn a_theme_stores_unknown_members() {
         json!({ "font": { "family": ["Inter", "ä🛢"], "size": 1.0 }, "primaryColor": "#abc", "": null, "dark": false });
     let body = json!({ "slug": "acme", "name": "Acme", "portal": { "enabled": true, "theme": theme } });
     let organization = created(&app, &body);
-    // A member with the value null is removed.
+    // A theme member with the value null is removed.
     let stored = json!({ "font": { "family": ["Inter", "ä🛢"], "size": 1.0 }, "primaryColor": "#abc", "dark": false });
     assert_eq!(organization["portal"], json!({ "enabled": true, "theme": stored }));
     let mut expected = stored;
@@ -246,7 +246,7 @@ fn a_theme_over_16_kib_is_refused() {
     change(&app, &organization, &theme(16_384)).expect(200);
     let answer = change(&app, &organization, &theme(16_385)).refused(400, "validation_error");
     assert_eq!(answer.fields(), ["portal.theme"]);
-    // The limit includes the members that are already stored.
+    // The limit includes the theme members that are already stored.
     let more = json!({ "portal": { "theme": { "z": 1 } } });
     assert_eq!(change(&app, &organization, &more).refused(400, "validation_error").fields(), ["portal.theme"]);
     let mut body = theme(16_385);
@@ -286,7 +286,7 @@ fn a_taken_slug_is_a_conflict() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["3"]);
 }
 
-fn a_change_leaves_omitted_json_members_unchanged() {
+fn a_change_leaves_omitted_fields_unchanged() {
     let app = App::start();
     let mut expected = created(&app, &full_body());
     let organization = expected.clone();
@@ -361,7 +361,7 @@ fn the_hours_until_a_decision_is_visible_can_be_set_to_null() {
     assert_eq!(never["decisionVisibleAfterHours"], Value::Null);
 }
 
-fn activity_records_a_change_with_before_and_after() {
+fn activity_records_the_values_before_and_after_a_change() {
     let app = App::start();
     let organization = created(&app, &full_body());
     let body = json!({ "name": "Acme", "retentionDays": null, "portal": { "theme": { "showSalary": false } }, "enabled": false });
@@ -373,7 +373,7 @@ fn activity_records_a_change_with_before_and_after() {
         "before": { "name": "Acme Works", "portalTheme": theme(true), "retentionDays": 180 },
         "after": { "name": "Acme", "portalTheme": theme(false), "retentionDays": null },
     });
-    assert_eq!(detail, expected, "members that did not change are not recorded");
+    assert_eq!(detail, expected, "fields that did not change are not recorded");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -397,7 +397,7 @@ fn a_refused_change_changes_nothing() {
     assert_eq!(app.admin().get(&path(&organization)).expect(200).json()["data"], organization);
 }
 
-fn pages_are_newest_first_and_skip_nothing() {
+fn organizations_are_listed_newest_first_in_pages() {
     let app = App::start();
     // Some organizations have the same creation time, so their ids decide the order.
     let mut ids = Vec::new();

@@ -43,7 +43,7 @@ fn admin_routes_refuse_a_scoped_key_without_their_scope() {
         }
         count += 1;
     }
-    assert!(count >= 20, "only {count} admin routes");
+    assert!(count >= 20, "the table has only {count} admin routes");
     assert_eq!(row_counts(&app), before);
 }
 

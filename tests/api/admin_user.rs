@@ -5,20 +5,20 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App};
 
 crate::tests![
-    creating_a_user_returns_every_member,
+    creating_a_user_returns_every_field,
     all_validation_errors_are_reported_together,
-    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    values_at_a_limit_are_accepted_and_values_beyond_it_are_refused,
     a_taken_address_is_a_conflict,
-    a_change_leaves_omitted_members_unchanged,
+    a_change_leaves_omitted_fields_unchanged,
     correcting_an_address_ends_the_users_sessions,
     changing_to_another_users_address_is_a_conflict,
     a_refused_change_changes_nothing,
     memberships_are_listed_oldest_first,
-    pages_are_newest_first_and_skip_nothing,
+    users_are_listed_newest_first_in_pages,
     the_email_parameter_finds_the_user_with_that_address,
     keys_do_not_work_while_their_user_is_disabled,
     disabling_a_user_ends_their_sessions_for_good,
-    signing_in_as_a_disabled_user_looks_like_a_wrong_password,
+    signing_in_as_a_disabled_user_gets_the_same_answer_as_a_wrong_password,
     a_new_key_of_a_disabled_user_works_after_the_user_is_enabled,
     demoting_an_admin_takes_effect_at_once,
     the_last_enabled_admin_cannot_be_disabled_or_demoted,
@@ -46,7 +46,7 @@ fn change(app: &App, id: &str, body: &Value) -> Answer {
     app.admin().patch(&path(id), body)
 }
 
-fn creating_a_user_returns_every_member() {
+fn creating_a_user_returns_every_field() {
     let app = App::start();
     app.pass(60);
     let body = json!({ "email": "Ada@Example.org", "name": "Ada Lovelace", "platformRole": "admin", "enabled": false });
@@ -83,7 +83,7 @@ fn all_validation_errors_are_reported_together() {
     assert_eq!(app.sql("SELECT count(*) FROM users"), ["1"]);
 }
 
-fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
+fn values_at_a_limit_are_accepted_and_values_beyond_it_are_refused() {
     let app = App::start();
     let email = |characters: usize| format!("{}@example.org", "ä".repeat(characters - 12));
     let body = |email: String, name: String| json!({ "email": email, "name": name });
@@ -108,7 +108,7 @@ fn a_taken_address_is_a_conflict() {
     assert_eq!(app.sql("SELECT count(*) FROM users"), ["2"]);
 }
 
-fn a_change_leaves_omitted_members_unchanged() {
+fn a_change_leaves_omitted_fields_unchanged() {
     let app = App::start();
     let id = create_named(&app, "ada");
     let mut expected = app.admin().get(&path(&id)).expect(200).json()["data"].clone();
@@ -183,7 +183,7 @@ fn memberships_are_listed_oldest_first() {
     assert_eq!(change(&app, &id, &json!({ "name": "Ada" })).expect(200).json()["data"]["memberships"], expected);
 }
 
-fn pages_are_newest_first_and_skip_nothing() {
+fn users_are_listed_newest_first_in_pages() {
     let app = App::start();
     for nth in 0..7 {
         create_named(&app, &format!("user-{nth}"));
@@ -258,7 +258,7 @@ fn disabling_a_user_ends_their_sessions_for_good() {
     app.sign_in(&hiring.email("owner"), PASSWORD).get("/api/v1/me").expect(200);
 }
 
-fn signing_in_as_a_disabled_user_looks_like_a_wrong_password() {
+fn signing_in_as_a_disabled_user_gets_the_same_answer_as_a_wrong_password() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), PASSWORD);

@@ -1,4 +1,4 @@
-//! `POST /api/admin/api-keys`: the members of a new key, its scopes, and every refusal.
+//! `POST /api/admin/api-keys`: the fields of a new key, its scopes, and every refusal.
 
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -6,24 +6,24 @@ use sha2::{Digest, Sha256};
 use crate::support::{Answer, App, Client};
 
 crate::tests![
-    creating_a_key_returns_every_member,
+    creating_a_key_returns_every_field,
     a_key_has_42_characters_and_ends_with_its_checksum,
     keys_are_unique,
     a_key_expires_after_the_given_number_of_24_hour_days,
     expiry_days_other_than_1_to_365_are_refused,
     a_name_has_1_to_255_characters,
     all_validation_errors_are_reported_together,
-    a_member_of_a_wrong_type_is_refused,
+    a_field_of_the_wrong_type_is_refused,
     null_is_treated_as_omitted,
     a_key_has_the_scopes_of_its_request,
     unknown_scopes_are_refused,
     a_key_with_no_scopes_cannot_decide,
     an_unknown_user_is_not_found,
-    validation_errors_come_before_an_unknown_user,
+    validation_errors_are_reported_before_an_unknown_user,
     unknown_members_are_ignored,
     a_body_that_is_not_a_json_object_is_a_bad_request,
     every_json_media_type_is_accepted,
-    other_media_types_are_refused,
+    media_types_other_than_json_are_refused,
     a_body_over_128_kib_is_refused,
     a_new_key_acts_as_its_user_at_once,
     an_unscoped_key_of_an_admin_has_admin_access,
@@ -49,7 +49,7 @@ fn key_count(app: &App) -> usize {
     app.admin().get(KEYS).expect(200).json()["data"].as_array().unwrap().len()
 }
 
-fn creating_a_key_returns_every_member() {
+fn creating_a_key_returns_every_field() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": " Nightly export ", "userId": hiring.staff("moderator") });
@@ -75,7 +75,7 @@ fn creating_a_key_returns_every_member() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
-/// Computes the CRC-32 (IEEE 802.3) independently of the product: as a division of the mirrored bytes, most
+/// Computes the CRC-32 (IEEE 802.3) independently of the product. The function divides the bit-reversed bytes, most
 /// significant bit first.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut rest = u32::MAX;
@@ -203,7 +203,7 @@ fn all_validation_errors_are_reported_together() {
     assert_eq!(answer.json()["errors"], expected);
 }
 
-fn a_member_of_a_wrong_type_is_refused() {
+fn a_field_of_the_wrong_type_is_refused() {
     let app = App::start();
     for field in ["name", "userId"] {
         for wrong in [json!(7), json!(true), json!(["n"]), json!({ "n": 1 })] {
@@ -293,7 +293,7 @@ fn an_unknown_user_is_not_found() {
     }
 }
 
-fn validation_errors_come_before_an_unknown_user() {
+fn validation_errors_are_reported_before_an_unknown_user() {
     let app = App::start();
     let body = json!({ "name": "n", "userId": "user_nobody", "expiresInDays": 366 });
     assert_eq!(create(&app, &body).refused(400, "validation_error").fields(), ["expiresInDays"]);
@@ -347,7 +347,7 @@ fn every_json_media_type_is_accepted() {
     app.admin().send("POST", KEYS, &[], body).expect(200);
 }
 
-fn other_media_types_are_refused() {
+fn media_types_other_than_json_are_refused() {
     let app = App::start();
     let body = br#"{"name":"n","userId":"user_admin"}"#;
     for media_type in

@@ -5,15 +5,15 @@ use serde_json::{Value, json};
 use crate::support::App;
 
 crate::tests![
-    a_listed_key_has_every_member,
+    a_listed_key_has_every_field,
     the_admins_first_key_is_listed_like_any_other,
     keys_are_listed_newest_first,
     revoked_and_expired_keys_stay_listed,
     requests_are_counted_and_dated,
     the_owner_is_shown_with_current_data,
     an_owner_without_a_membership_has_no_organization_and_no_organization_role,
-    the_first_membership_of_an_interchange_document_is_the_oldest,
-    memberships_of_an_earlier_import_are_older,
+    the_first_membership_in_an_interchange_document_is_the_oldest,
+    memberships_from_an_earlier_import_are_older,
     only_admins_list_keys,
     a_head_request_returns_no_body,
     query_parameters_are_ignored,
@@ -33,7 +33,7 @@ fn item(app: &App, id: &str) -> Value {
     list(app).into_iter().find(|key| key["id"] == id).unwrap()
 }
 
-fn a_listed_key_has_every_member() {
+fn a_listed_key_has_every_field() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "Payroll", "userId": hiring.staff("moderator"), "scopes": ["roles:read"] });
@@ -159,7 +159,7 @@ fn membership(app: &App, user_id: &str) -> (Value, Value) {
     (owner["orgRole"].clone(), owner["organizationId"].clone())
 }
 
-fn the_first_membership_of_an_interchange_document_is_the_oldest() {
+fn the_first_membership_in_an_interchange_document_is_the_oldest() {
     let app = App::start();
     for (user_id, first, second) in [("user_a", "a-first", "b-second"), ("user_b", "z-first", "y-second")] {
         app.import(&json!({
@@ -170,11 +170,11 @@ fn the_first_membership_of_an_interchange_document_is_the_oldest() {
     }
 }
 
-fn memberships_of_an_earlier_import_are_older() {
+fn memberships_from_an_earlier_import_are_older() {
     let app = App::start();
     let user = json!({ "id": "user_a", "email": "a@example.org", "name": "A" });
     app.import(&json!({ "users": [user], "organizations": [organization("n", "user_a", "hr_representative")] }));
-    // The other imports follow at the same time, an hour later, and after the clock is set back.
+    // The other imports run at the same clock time, an hour later, and after the clock is set back.
     app.import(&json!({ "organizations": [organization("m", "user_a", "owner")] }));
     app.pass(3_600);
     app.import(&json!({ "organizations": [organization("l", "user_a", "admin")] }));

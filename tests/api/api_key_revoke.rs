@@ -8,7 +8,7 @@ crate::tests![
     revoking_a_key_succeeds,
     a_revoked_key_is_refused_on_its_next_request,
     a_revoked_key_is_refused_on_endpoints_for_decisions_and_keys,
-    other_keys_of_the_user_keep_working,
+    the_users_other_keys_work_after_a_revocation,
     revoking_a_key_again_succeeds_and_changes_nothing,
     a_revoked_key_stays_listed_as_disabled,
     the_usage_log_of_a_revoked_key_stays,
@@ -73,7 +73,7 @@ fn a_revoked_key_is_refused_on_endpoints_for_decisions_and_keys() {
     assert_eq!(app.admin().get(KEYS).expect(200).json()["data"].as_array().unwrap().len(), 2);
 }
 
-fn other_keys_of_the_user_keep_working() {
+fn the_users_other_keys_work_after_a_revocation() {
     let app = App::start();
     let hiring = app.hiring();
     let (first, _) = app.make_key(&hiring.staff("owner"));

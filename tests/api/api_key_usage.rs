@@ -6,19 +6,19 @@ use serde_json::{Value, json};
 use crate::support::{App, Client};
 
 crate::tests![
-    a_page_has_every_member,
+    a_page_has_every_field,
     an_unused_key_has_an_empty_page,
     a_page_has_100_rows_by_default,
     a_limit_out_of_range_is_clamped,
     a_limit_that_is_not_an_integer_is_refused,
     has_more_is_exact_at_the_page_boundary,
-    before_selects_strictly_older_rows,
+    the_before_parameter_selects_strictly_older_rows,
     a_plus_decoded_as_a_space_is_read_as_a_plus,
-    digits_beyond_the_microsecond_round_up,
-    a_before_that_is_not_a_timestamp_is_refused,
+    a_before_parameter_is_rounded_up_to_microseconds,
+    a_before_parameter_that_is_not_a_timestamp_is_refused,
     a_repeated_parameter_is_refused,
     all_invalid_parameters_are_reported_together,
-    other_parameters_are_ignored,
+    unknown_parameters_are_ignored,
     pages_neither_skip_nor_repeat_a_row,
     pages_neither_skip_nor_repeat_a_row_while_rows_arrive,
     pages_neither_skip_nor_repeat_a_row_after_the_clock_is_set_back,
@@ -26,7 +26,7 @@ crate::tests![
     rows_of_other_keys_are_not_shown,
     the_log_of_a_revoked_key_is_readable,
     an_unknown_key_is_not_found,
-    invalid_parameters_come_before_an_unknown_key,
+    invalid_parameters_are_reported_before_an_unknown_key,
     only_admins_read_the_log,
     a_head_request_returns_no_body,
 ];
@@ -77,7 +77,7 @@ fn number(id: &Value) -> i64 {
     digits.chars().fold(0, |number, digit| number * 32 + DIGITS.find(digit).unwrap() as i64)
 }
 
-fn a_page_has_every_member() {
+fn a_page_has_every_field() {
     let app = App::start();
     let hiring = app.hiring();
     let (id, secret) = app.make_key_with(&json!({ "name": "Payroll", "userId": hiring.staff("member") }));
@@ -216,7 +216,7 @@ fn has_more_is_exact_at_the_page_boundary() {
     }
 }
 
-fn before_selects_strictly_older_rows() {
+fn the_before_parameter_selects_strictly_older_rows() {
     let app = App::start();
     let (id, _) = key_with_a_request_each_minute(&app, 3);
     let all = times(&page(&app, &id, ""));
@@ -254,7 +254,7 @@ fn a_plus_decoded_as_a_space_is_read_as_a_plus() {
     }
 }
 
-fn digits_beyond_the_microsecond_round_up() {
+fn a_before_parameter_is_rounded_up_to_microseconds() {
     let app = App::start();
     let (id, _) = key_with_a_request_each_minute(&app, 2);
     for (before, left) in [
@@ -270,7 +270,7 @@ fn digits_beyond_the_microsecond_round_up() {
     }
 }
 
-fn a_before_that_is_not_a_timestamp_is_refused() {
+fn a_before_parameter_that_is_not_a_timestamp_is_refused() {
     let app = App::start();
     let (id, _) = key_with_requests(&app, 1);
     for before in [
@@ -331,14 +331,14 @@ fn all_invalid_parameters_are_reported_together() {
     }
 }
 
-fn other_parameters_are_ignored() {
+fn unknown_parameters_are_ignored() {
     let app = App::start();
     let (id, _) = key_with_requests(&app, 3);
     let data = page(&app, &id, "?offset=2&Limit=1&LIMIT=x&offset=3&after=never&limit=2&&=&x");
     assert_eq!(times(&data).len(), 2);
 }
 
-/// Returns all timestamps from the newest row to the oldest, read page by page. `between` runs before each page but
+/// Returns all timestamps from the newest row to the oldest, read page by page. `between` runs before each page except
 /// the first.
 fn walk(app: &App, id: &str, limit: usize, mut between: impl FnMut()) -> Vec<String> {
     let mut found = Vec::new();
@@ -443,7 +443,7 @@ fn an_unknown_key_is_not_found() {
     }
 }
 
-fn invalid_parameters_come_before_an_unknown_key() {
+fn invalid_parameters_are_reported_before_an_unknown_key() {
     let app = App::start();
     for query in ["?limit=abc", "?before=yesterday", "?limit=1&limit=1"] {
         app.admin().get(&path("nope", query)).refused(400, "validation_error");

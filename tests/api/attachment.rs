@@ -26,7 +26,7 @@ crate::tests![
     retention_removes_attachments,
     an_unclaimed_attachment_is_swept_after_an_hour,
     a_partial_upload_is_swept_at_the_next_start,
-    a_start_on_a_server_leaves_partial_uploads_until_they_expire,
+    a_start_with_a_database_server_leaves_partial_uploads_until_they_expire,
     a_token_claims_an_attachment_once_and_within_an_hour,
     check_reports_damaged_attachments_and_inconsistent_signups,
     check_reports_chunks_without_their_attachment,
@@ -285,7 +285,7 @@ fn a_partial_upload_is_swept_at_the_next_start() {
 }
 
 /// Another server may be receiving the upload, so only its age shows that nobody will finish it.
-fn a_start_on_a_server_leaves_partial_uploads_until_they_expire() {
+fn a_start_with_a_database_server_leaves_partial_uploads_until_they_expire() {
     let (app, hiring) = start();
     applied(&app, &hiring);
     app.stop();

@@ -13,9 +13,9 @@ use crate::support::stored_signup::{insert_signup, new_status_link};
 use crate::support::{Answer, App, Hiring};
 
 crate::tests![
-    both_downloads_have_every_byte_of_many_chunks,
+    staff_and_candidates_download_every_byte_of_many_chunks,
     an_attachment_is_found_only_under_its_own_status_link,
-    the_status_page_links_attachments_in_the_chosen_language,
+    the_status_page_links_to_attachments_in_the_chosen_language,
     erasing_a_candidate_cuts_off_downloads_of_their_attachment,
     downloading_an_incomplete_attachment_is_an_internal_error,
     a_download_of_damaged_content_is_cut_off_and_check_reports_it,
@@ -71,7 +71,7 @@ fn read_to_end(mut stream: TcpStream, (head, mut body): (String, Vec<u8>)) -> (u
     (length, body)
 }
 
-fn both_downloads_have_every_byte_of_many_chunks() {
+fn staff_and_candidates_download_every_byte_of_many_chunks() {
     let (app, hiring) = start();
     let member = app.user_with_all(&hiring.staff("member"));
     let content = content(3 * CHUNK_BYTES_MAX + 5);
@@ -134,7 +134,7 @@ fn an_attachment_is_found_only_under_its_own_status_link() {
     assert_eq!(twice.header("content-type"), Some("text/html; charset=utf-8"));
 }
 
-fn the_status_page_links_attachments_in_the_chosen_language() {
+fn the_status_page_links_to_attachments_in_the_chosen_language() {
     let (app, hiring) = start();
     let [_, own] = applied(&app, &hiring, b"%PDF-1.7");
     let (page, id) = own.split_once("/documents/").unwrap();

@@ -17,7 +17,7 @@ crate::tests![
     decided_applications_leave_the_board_and_are_counted,
     a_removed_step_is_shown_while_candidates_are_there,
     an_application_without_a_current_step_is_only_counted,
-    each_step_has_its_own_page,
+    each_step_is_paged_separately,
     pages_of_a_step_reach_its_end_while_candidates_come_and_go,
     a_page_has_1_to_200_candidates,
     all_invalid_parameters_are_reported_together,
@@ -196,7 +196,7 @@ fn an_application_without_a_current_step_is_only_counted() {
     assert_eq!(board["applications"]["inProgress"], 3);
 }
 
-fn each_step_has_its_own_page() {
+fn each_step_is_paged_separately() {
     let app = App::start();
     let hiring = app.hiring();
     crowd::add(&app, &hiring, 10);

@@ -9,11 +9,11 @@ use crate::support::{Answer, App, Client, Hiring};
 crate::tests![
     a_body_that_is_not_a_json_object_is_a_bad_request,
     a_repeated_member_at_any_depth_is_a_bad_request,
-    missing_required_members_are_refused,
+    a_body_without_a_required_member_is_refused,
     a_body_with_only_optional_members_can_be_absent,
     unknown_members_are_ignored,
     every_json_media_type_is_accepted,
-    other_media_types_are_unsupported,
+    media_types_other_than_json_are_refused,
     the_media_type_of_an_absent_body_is_ignored,
     a_body_over_128_kib_is_refused,
     size_is_checked_before_media_type_and_media_type_before_syntax,
@@ -160,7 +160,7 @@ fn a_repeated_member_at_any_depth_is_a_bad_request() {
     assert_unchanged(&app);
 }
 
-fn missing_required_members_are_refused() {
+fn a_body_without_a_required_member_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     for endpoint in endpoints(&app, &hiring, 0).iter().filter(|endpoint| !endpoint.optional) {
@@ -180,7 +180,7 @@ fn missing_required_members_are_refused() {
 
 fn a_body_with_only_optional_members_can_be_absent() {
     let app = App::start();
-    // There are three ways to send no members, and each needs its own organization.
+    // A request can omit all fields in three ways. The test needs an organization for each of them.
     for (send, number) in [0, 1, 2].into_iter().zip(1..) {
         let hiring = app.hiring();
         assert_eq!(hiring.slug, format!("acme-{number}"));
@@ -231,7 +231,7 @@ fn every_json_media_type_is_accepted() {
     }
 }
 
-fn other_media_types_are_unsupported() {
+fn media_types_other_than_json_are_refused() {
     let app = App::start();
     let hiring = app.hiring();
     for endpoint in endpoints(&app, &hiring, 0) {

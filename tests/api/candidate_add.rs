@@ -7,7 +7,7 @@ use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     an_added_candidate_starts_at_the_roles_first_step,
-    an_application_starts_at_the_given_date,
+    an_application_starts_at_the_given_time,
     adding_a_known_address_adds_an_application_to_its_candidate,
     the_same_address_in_another_organization_belongs_to_another_candidate,
     applying_to_the_same_role_again_is_a_conflict,
@@ -15,7 +15,7 @@ crate::tests![
     removed_steps_are_not_copied_to_an_application,
     a_role_of_another_organization_is_not_found,
     all_validation_errors_are_reported_together,
-    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    values_at_a_limit_are_accepted_and_values_beyond_it_are_refused,
     hostile_text_is_returned_unchanged,
     an_added_candidate_can_be_hired,
     activity_records_the_candidate_and_each_application,
@@ -77,7 +77,7 @@ fn an_added_candidate_starts_at_the_roles_first_step() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_application_starts_at_the_given_date() {
+fn an_application_starts_at_the_given_time() {
     let app = App::start();
     let hiring = app.hiring();
     for (number, (given, shown)) in
@@ -196,7 +196,7 @@ fn all_validation_errors_are_reported_together() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
+fn values_at_a_limit_are_accepted_and_values_beyond_it_are_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let longest = format!("{}@example.org", "ä".repeat(242));

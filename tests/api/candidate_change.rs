@@ -6,16 +6,16 @@ use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     a_search_finds_the_changed_name_and_address,
-    a_change_leaves_omitted_members_unchanged,
+    a_change_leaves_omitted_fields_unchanged,
     a_change_without_effect_writes_no_activity,
     the_case_of_a_candidates_own_address_can_be_changed,
     an_address_of_another_candidate_is_a_conflict,
     an_address_used_in_another_organization_is_accepted,
     an_erased_candidate_cannot_be_changed,
     all_validation_errors_are_reported_together,
-    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    values_at_a_limit_are_accepted_and_values_beyond_it_are_refused,
     hostile_text_is_returned_unchanged,
-    activity_records_a_change_with_before_and_after,
+    activity_records_the_values_before_and_after_a_change,
 ];
 
 fn patch(client: &Client, path: &str, body: &Value) -> Answer {
@@ -57,7 +57,7 @@ fn a_search_finds_the_changed_name_and_address() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_change_leaves_omitted_members_unchanged() {
+fn a_change_leaves_omitted_fields_unchanged() {
     let app = App::start();
     let (hiring, owner) = organization_with_owner(&app);
     let path = hiring.candidate_path(0);
@@ -139,7 +139,7 @@ fn all_validation_errors_are_reported_together() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
+fn values_at_a_limit_are_accepted_and_values_beyond_it_are_refused() {
     let app = App::start();
     let (hiring, owner) = organization_with_owner(&app);
     let (name, email) = ("ö".repeat(255), format!("{}@example.org", "ä".repeat(242)));
@@ -167,7 +167,7 @@ fn hostile_text_is_returned_unchanged() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn activity_records_a_change_with_before_and_after() {
+fn activity_records_the_values_before_and_after_a_change() {
     let app = App::start();
     let (hiring, owner) = organization_with_owner(&app);
     let email = owner.get(&hiring.candidate_path(0)).expect(200).json()["data"]["email"].as_str().unwrap().to_owned();

@@ -15,7 +15,7 @@ crate::tests![
     repeating_an_erasure_changes_nothing,
     repeating_an_erasure_adds_no_line_to_the_erasure_list,
     a_candidate_under_legal_hold_is_not_erased,
-    decisions_about_an_erased_candidate_are_refused,
+    decisions_on_an_erased_candidate_are_refused,
     an_erasure_leaves_an_owed_delivery_with_only_ids_and_dates,
     an_erasure_removes_stored_responses,
     an_erasure_removes_the_samples_of_analyze,
@@ -172,7 +172,7 @@ fn a_candidate_under_legal_hold_is_not_erased() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn decisions_about_an_erased_candidate_are_refused() {
+fn decisions_on_an_erased_candidate_are_refused() {
     let (app, hiring) = start();
     app.admin().post(&hiring.hire(0), &json!({})).expect(200);
     erase(&app, &hiring, 0);

@@ -6,7 +6,7 @@ use crate::candidate_erase::{path, start};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    a_hold_stores_its_reason_and_an_activity_row,
+    a_hold_stores_its_reason_and_writes_an_activity_row,
     repeating_a_hold_writes_an_activity_row_only_for_another_reason,
     a_release_writes_an_activity_row_only_when_a_hold_existed,
     an_erased_candidate_cannot_be_held,
@@ -27,7 +27,7 @@ fn activity_row(action: &str, hiring: &Hiring, before: &Value, after: &Value) ->
     format!("{action}|{}|{detail}", hiring.candidates[0].candidate_id)
 }
 
-fn a_hold_stores_its_reason_and_an_activity_row() {
+fn a_hold_stores_its_reason_and_writes_an_activity_row() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     let answer = owner.put(&hold_path(&hiring), &json!({ "reason": "  a case " })).expect(200).json();

@@ -13,10 +13,10 @@ use crate::support::stored_signup::new_status_link;
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    an_application_is_put_aside_and_taken_up,
+    an_application_is_put_aside_and_taken_up_again,
     a_due_day_is_counted_in_the_time_zone_of_the_organization,
-    days_and_dates_outside_a_year_are_refused,
-    a_body_has_exactly_one_of_days_and_due_on,
+    days_and_dates_outside_the_coming_year_are_refused,
+    a_body_without_exactly_one_of_days_and_due_on_is_refused,
     an_application_that_has_ended_is_not_put_aside,
     a_decision_removes_the_mark,
     an_undo_restores_the_mark,
@@ -54,13 +54,13 @@ impl Fixture {
         self.staff.put(&self.path(0), body).expect(200).json()["data"].take()
     }
 
-    /// Returns the due days in the database, one for each application.
+    /// Returns the due day of each application in the database. The text is empty if the application has no later mark.
     fn marks(&self) -> Vec<String> {
         self.app.sql("SELECT coalesce(later_due_on, '') FROM candidate_roles ORDER BY id")
     }
 }
 
-fn an_application_is_put_aside_and_taken_up() {
+fn an_application_is_put_aside_and_taken_up_again() {
     let fixture = Fixture::new();
     let read =
         || fixture.staff.get(&fixture.hiring.candidate_path(0)).expect(200).json()["data"]["applications"][0].take();
@@ -95,7 +95,7 @@ fn a_due_day_is_counted_in_the_time_zone_of_the_organization() {
     refused.refused(400, "validation_error");
 }
 
-fn days_and_dates_outside_a_year_are_refused() {
+fn days_and_dates_outside_the_coming_year_are_refused() {
     let fixture = Fixture::new();
     for days in [1, 365] {
         fixture.put(&json!({ "days": days }));
@@ -124,7 +124,7 @@ fn days_and_dates_outside_a_year_are_refused() {
     assert_eq!(fixture.marks()[0], "2027-11-21");
 }
 
-fn a_body_has_exactly_one_of_days_and_due_on() {
+fn a_body_without_exactly_one_of_days_and_due_on_is_refused() {
     let fixture = Fixture::new();
     for body in [
         json!({}),

@@ -15,7 +15,7 @@ crate::tests![
     role_and_status_filters_apply_to_the_same_application,
     all_filters_apply_together,
     a_common_prefix_is_found_like_a_rare_one,
-    two_common_conditions_that_rarely_meet_find_their_matches,
+    a_search_finds_the_few_matches_of_two_common_conditions,
     an_erased_candidate_is_listed_but_not_found_by_words,
     hostile_search_text_is_not_interpreted,
     all_invalid_parameters_are_reported_together,
@@ -52,8 +52,8 @@ fn all_pages(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     }
 }
 
-/// Creates an organization with these candidates, each given by name and address. All are in progress at the first
-/// step of the same role. Their ids are `c0`, `c1`, …, in order of arrival.
+/// Creates an organization with these candidates, each given by name and address. Each candidate has an application in
+/// progress at the first step of the same role. The candidates have the ids `c0`, `c1`, …, in order of arrival.
 fn with_candidates(app: &App, candidates: &[(&str, &str)]) -> Hiring {
     with_statuses(app, &candidates.iter().map(|(name, email)| (*name, *email, "In Progress")).collect::<Vec<_>>())
 }
@@ -90,7 +90,7 @@ fn candidates_are_listed_newest_first_with_their_applications() {
     expected.extend(hiring.candidates.iter().rev().map(|candidate| candidate.candidate_id.clone()));
     assert_eq!(ids_of(&page), expected);
     assert_eq!(page["pagination"], json!({ "limit": 50, "hasMore": false, "nextCursor": null }));
-    // An application in a list lacks these members of an application that is shown with its candidate.
+    // An application in the list lacks these fields, which `GET /api/v1/candidates/{id}` shows.
     let mut expected_entry = added.clone();
     for member in ["steps", "candidateId", "updatedAt", "signup", "laterSignups", "documents"] {
         expected_entry["applications"][0].as_object_mut().unwrap().remove(member);
@@ -116,7 +116,7 @@ fn paging_skips_nobody_while_candidates_are_added() {
         let page = list(&owner, &hiring, &format!("limit=50{cursor}"));
         sizes.push(page["data"].as_array().unwrap().len());
         found.extend(ids_of(&page));
-        // Candidates who are added between pages come before the pages that remain.
+        // A candidate who is added between two requests is newer than all candidates on the remaining pages.
         add(more);
         more += 1;
         match page["pagination"]["nextCursor"].as_str() {
@@ -334,7 +334,7 @@ fn a_common_prefix_is_found_like_a_rare_one() {
 }
 
 /// Many candidates match each of the two conditions, but few match both, so the search changes its strategy.
-fn two_common_conditions_that_rarely_meet_find_their_matches() {
+fn a_search_finds_the_few_matches_of_two_common_conditions() {
     let app = App::start();
     let people: Vec<(String, String, &str)> = (0..2_400)
         .map(|number| {

@@ -9,7 +9,7 @@ crate::tests![
     a_candidate_is_shown_with_their_applications_and_steps,
     hire_details_are_shown_until_the_hire_is_reversed,
     a_step_looks_the_same_as_in_the_answer_to_a_decision,
-    members_and_admins_read_a_candidate_and_others_get_not_found,
+    members_and_admins_read_a_candidate_and_other_callers_get_a_404,
     erased_and_held_candidates_are_shown_as_such,
 ];
 
@@ -68,7 +68,7 @@ fn a_step_looks_the_same_as_in_the_answer_to_a_decision() {
     assert_eq!(read["data"]["applications"][0]["steps"][1], decided);
 }
 
-fn members_and_admins_read_a_candidate_and_others_get_not_found() {
+fn members_and_admins_read_a_candidate_and_other_callers_get_a_404() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     app.user(&hiring.staff("member")).get(&hiring.candidate_path(0)).expect(200);

@@ -11,12 +11,12 @@ crate::tests![
     activity_records_a_new_link_without_the_link,
     a_new_link_retains_the_language_unless_another_is_given,
     a_language_that_is_not_a_language_tag_is_refused,
-    a_new_link_still_shows_a_withdrawal,
+    the_page_of_a_new_link_still_shows_a_withdrawal,
     an_erased_candidate_gets_no_link,
     repeating_a_request_does_not_show_the_link_again,
     an_erasure_removes_the_stored_response,
     an_unknown_application_is_not_found,
-    a_link_needs_the_scope_candidates_write,
+    creating_a_link_requires_the_scope_candidates_write,
 ];
 
 fn a_new_link_opens_the_status_page_and_ends_the_old_link() {
@@ -99,7 +99,7 @@ fn a_language_that_is_not_a_language_tag_is_refused() {
     owner.post(&status_link_path(&hiring, 0), &json!({ "locale": "zh-Hant" })).expect(200);
 }
 
-fn a_new_link_still_shows_a_withdrawal() {
+fn the_page_of_a_new_link_still_shows_a_withdrawal() {
     let app = App::start();
     let hiring = app.hiring();
     let path = new_status_link(&app, &hiring, 0);
@@ -148,7 +148,7 @@ fn an_unknown_application_is_not_found() {
     assert_eq!(app.sql("SELECT count(*) FROM status_pages"), ["0"]);
 }
 
-fn a_link_needs_the_scope_candidates_write() {
+fn creating_a_link_requires_the_scope_candidates_write() {
     let app = App::start();
     let hiring = app.hiring();
     let key = |scopes: &[&str]| {

@@ -1,4 +1,4 @@
-//! The signup data that staff see: on the board and with a candidate's applications.
+//! The signup data that staff see on the board and with a candidate's applications.
 
 use serde_json::{Value, json};
 

@@ -8,9 +8,9 @@ use crate::support::hiring::{first_role_of, set_steps};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_rejection_writes_an_activity_row_with_before_and_after,
-    a_hire_writes_an_activity_row_with_before_and_after,
-    the_activity_of_a_reversal_has_the_cleared_hire,
+    a_rejection_writes_an_activity_row_with_the_states_before_and_after,
+    a_hire_writes_an_activity_row_with_the_states_before_and_after,
+    the_activity_of_a_reversal_holds_the_reversed_hire,
     an_activity_row_names_the_user_and_the_key_of_the_decision,
     the_status_counts_follow_every_decision_and_equal_a_recount,
     the_status_counts_follow_a_withdrawn_application,
@@ -24,7 +24,7 @@ crate::tests![
     deliveries_follow_the_order_of_decisions,
     a_payload_with_long_names_and_notes_stays_small,
     a_refused_decision_writes_nothing_but_its_usage_row,
-    a_decision_is_rolled_back_when_its_usage_row_fails,
+    a_decision_is_rolled_back_when_its_usage_row_cannot_be_written,
     a_decision_that_fails_midway_leaves_only_its_usage_row,
     a_hire_is_delivered_later_when_its_message_cannot_be_built_yet,
     a_hire_is_delivered_only_if_the_organization_had_an_integration_at_the_time,
@@ -34,7 +34,7 @@ crate::tests![
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
 const THEN: &str = "2026-11-02T10:00:00.000000Z";
 
-fn a_rejection_writes_an_activity_row_with_before_and_after() {
+fn a_rejection_writes_an_activity_row_with_the_states_before_and_after() {
     let (app, hiring) = start();
     let (key_id, secret) = app.make_key(&hiring.staff("moderator"));
     app.set_clock(NOW);
@@ -61,7 +61,7 @@ fn a_rejection_writes_an_activity_row_with_before_and_after() {
     assert_eq!(app.sql("SELECT count(*) FROM activities WHERE id LIKE 'act_%' AND length(id) = 30"), ["1"]);
 }
 
-fn a_hire_writes_an_activity_row_with_before_and_after() {
+fn a_hire_writes_an_activity_row_with_the_states_before_and_after() {
     let app = App::start();
     let hiring = app.hiring_with(|document| first_role_of(document)["positions"] = json!(1));
     let (key_id, secret) = app.make_key(&hiring.staff("owner"));
@@ -81,7 +81,7 @@ fn a_hire_writes_an_activity_row_with_before_and_after() {
     assert_eq!(detail, expected);
 }
 
-fn the_activity_of_a_reversal_has_the_cleared_hire() {
+fn the_activity_of_a_reversal_holds_the_reversed_hire() {
     let app = App::start();
     let hiring = app.hiring_with(|document| first_role_of(document)["positions"] = json!(1));
     app.set_clock(NOW);
@@ -367,7 +367,7 @@ fn a_refused_decision_writes_nothing_but_its_usage_row() {
 
 /// The usage row is written last. If that write fails, the decision is rolled back, because both are in the same
 /// transaction.
-fn a_decision_is_rolled_back_when_its_usage_row_fails() {
+fn a_decision_is_rolled_back_when_its_usage_row_cannot_be_written() {
     let (app, hiring) = start_integrated();
     let staff = app.user(&hiring.staff("owner"));
     let before = everything_but_usage(&app);
@@ -511,7 +511,7 @@ fn hire_record() -> Value {
     })
 }
 
-/// Returns the members that every payload about the first candidate has, for a decision by the HR representative.
+/// Returns the fields that every payload about the first candidate has, for a decision by the HR representative.
 fn payload(hiring: &Hiring, kind: &str) -> Value {
     let candidate = &hiring.candidates[0];
     let number = hiring.slug.trim_start_matches("acme-");
@@ -542,7 +542,8 @@ fn payloads(app: &App) -> Vec<Value> {
     rows.iter().map(|text| serde_json::from_str(text).unwrap()).collect()
 }
 
-/// Returns the numbers of open roles, open positions, applications in progress, hired, not selected and withdrawn.
+/// Returns the numbers of open roles and open positions, and the number of applications with each status: in progress,
+/// hired, not selected, withdrawn.
 fn figures(app: &App, hiring: &Hiring) -> String {
     let sql =
         "SELECT open_roles, open_positions, in_progress, hired, not_selected, withdrawn FROM organization_statuses";
@@ -556,7 +557,7 @@ fn usage(app: &App, key: &str) -> Vec<Value> {
 }
 
 /// Returns every row of every table except those that the service writes on its own schedule: the usage log with its
-/// index, the service's random mark, and the believed clock.
+/// index, the random mark of the service's run, and the believed clock.
 fn everything_but_usage(app: &App) -> Vec<String> {
     let is_scheduled =
         |table: &str| table.starts_with("api_key_usage") || ["service_marks", "believed_clock"].contains(&table);

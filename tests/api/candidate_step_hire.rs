@@ -10,12 +10,12 @@ use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     a_hire_returns_the_validated_final_step,
-    a_hire_validates_the_addressed_step_and_skips_open_ones,
+    a_hire_validates_the_addressed_step_and_skips_open_steps,
     a_hire_at_a_skipped_step_validates_it,
     a_pipeline_of_one_step_allows_a_hire,
-    an_empty_body_nulls_and_unknown_members_are_accepted,
+    an_empty_body_and_null_or_unknown_members_are_accepted,
     the_details_of_a_hire_are_stored_on_the_application,
-    notes_win_over_outcome_notes,
+    notes_take_precedence_over_outcome_notes,
     dates_are_timestamps_with_an_offset_or_plain_days,
     an_invalid_date_is_reported_with_its_field,
     an_external_position_id_can_be_required,
@@ -23,14 +23,14 @@ crate::tests![
     text_limits_count_code_points,
     all_wrong_types_are_reported_together,
     a_body_that_is_not_a_json_object_is_refused,
-    a_large_body_or_another_media_type_is_refused,
+    a_body_over_the_limit_or_of_another_media_type_is_refused,
     a_hire_for_a_role_that_is_not_open_is_refused,
     a_hire_for_a_filled_role_is_refused,
     filling_the_last_position_removes_the_role_from_the_portal,
     a_role_that_is_not_public_allows_hires,
     a_second_hire_is_a_conflict,
     hiring_a_rejected_candidate_is_a_conflict,
-    hiring_for_a_withdrawn_application_is_a_conflict,
+    a_hire_on_a_withdrawn_application_is_a_conflict,
     applications_of_one_candidate_are_decided_independently,
     the_head_is_checked_before_the_body,
     the_body_is_checked_before_the_step,
@@ -64,7 +64,7 @@ fn a_hire_returns_the_validated_final_step() {
     assert_eq!(role(&app, &hiring), "open|1");
 }
 
-fn a_hire_validates_the_addressed_step_and_skips_open_ones() {
+fn a_hire_validates_the_addressed_step_and_skips_open_steps() {
     for (addressed, expected) in [
         (0, [("validated", THEN), ("skipped", ""), ("skipped", ""), ("validated", NOW)]),
         (1, [("validated", THEN), ("validated", NOW), ("skipped", ""), ("validated", NOW)]),
@@ -107,7 +107,7 @@ fn a_pipeline_of_one_step_allows_a_hire() {
     assert_eq!(steps(&app, &hiring, 0).len(), 1);
 }
 
-fn an_empty_body_nulls_and_unknown_members_are_accepted() {
+fn an_empty_body_and_null_or_unknown_members_are_accepted() {
     let (app, hiring, staff) = start_with_positions(3);
     let nulls =
         r#"{"notes":null,"outcomeNotes":null,"hiredDate":null,"offerAcceptedDate":null,"externalPositionId":null}"#;
@@ -134,7 +134,7 @@ fn the_details_of_a_hire_are_stored_on_the_application() {
     assert_eq!(application(&app, &hiring, 1), ["In Progress", "null", "null", "null", "null"]);
 }
 
-fn notes_win_over_outcome_notes() {
+fn notes_take_precedence_over_outcome_notes() {
     let app = App::start();
     for (body, stored) in [
         (json!({ "notes": "first" }), "first"),
@@ -290,7 +290,7 @@ fn a_body_that_is_not_a_json_object_is_refused() {
     assert_undecided(&app, &hiring, 0);
 }
 
-fn a_large_body_or_another_media_type_is_refused() {
+fn a_body_over_the_limit_or_of_another_media_type_is_refused() {
     let (app, hiring, staff) = start();
     let send = |media_type: &str, body: &str| {
         staff.send("POST", &hiring.hire(0), &[("Content-Type", media_type)], body.as_bytes())
@@ -384,7 +384,7 @@ fn hiring_a_rejected_candidate_is_a_conflict() {
     assert_eq!(role(&app, &hiring), "open|0");
 }
 
-fn hiring_for_a_withdrawn_application_is_a_conflict() {
+fn a_hire_on_a_withdrawn_application_is_a_conflict() {
     let app = App::start();
     let before = ["validated", "in_progress", "pending", "pending"];
     let hiring = app.hiring_with(|document| set_steps(document, 0, "Withdrawn", &before));
@@ -546,8 +546,8 @@ fn start_with_positions(positions: u32) -> (App, Hiring, Client) {
     (app, hiring, staff)
 }
 
-/// Returns an application's status and the details of its hire: date, day of the accepted offer, external position,
-/// note.
+/// Returns an application's status and the details of its hire: the date of the hire, the date on which the offer was
+/// accepted, the external position id and the note.
 fn application(app: &App, hiring: &Hiring, candidate: usize) -> [String; 5] {
     let id = &hiring.candidates[candidate].application_id;
     let cell = |column: &str| app.sql(&format!("SELECT {column} FROM candidate_roles WHERE id = '{id}'")).join("");

@@ -13,12 +13,12 @@ crate::tests![
     a_candidate_moved_to_the_final_step_is_hired_there,
     a_rejection_after_a_move_is_reopened_at_its_step,
     a_move_to_the_current_step_is_a_conflict,
-    moves_of_ended_applications_are_conflicts,
+    moving_an_ended_application_is_a_conflict,
     an_erased_candidate_cannot_be_moved,
-    a_step_of_another_organization_is_answered_like_an_unknown_step,
+    a_step_of_another_organization_is_treated_like_an_unknown_step,
     an_imported_application_is_only_at_the_target_step_after_a_move,
     applications_of_closed_and_filled_roles_can_be_moved,
-    a_move_writes_an_activity_row_with_before_and_after,
+    a_move_writes_an_activity_row_with_the_states_before_and_after,
     a_move_changes_no_counts_and_is_not_delivered,
     the_board_and_the_report_follow_a_move,
     a_repeated_request_moves_once,
@@ -74,7 +74,7 @@ fn moving_back_restores_the_exact_state() {
         app.pass(60);
         move_to(&staff, &hiring, 0, 1);
         assert_eq!(state(&app), before);
-        assert_eq!(current_step(&app, &hiring, 0), since, "the candidate's time at the step has not begun again");
+        assert_eq!(current_step(&app, &hiring, 0), since, "the candidate's time at the step has not restarted");
     }
     // Moving back takes back a validation in the same way.
     staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200);
@@ -122,7 +122,7 @@ fn a_move_to_the_current_step_is_a_conflict() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["1"]);
 }
 
-fn moves_of_ended_applications_are_conflicts() {
+fn moving_an_ended_application_is_a_conflict() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "Hired", &["validated", "skipped", "skipped", "validated"]);
@@ -151,7 +151,7 @@ fn an_erased_candidate_cannot_be_moved() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_step_of_another_organization_is_answered_like_an_unknown_step() {
+fn a_step_of_another_organization_is_treated_like_an_unknown_step() {
     let (app, hiring, staff) = start();
     let other = app.hiring();
     let detail = |path: &str| {
@@ -201,7 +201,7 @@ fn applications_of_closed_and_filled_roles_can_be_moved() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_move_writes_an_activity_row_with_before_and_after() {
+fn a_move_writes_an_activity_row_with_the_states_before_and_after() {
     let (app, hiring, staff) = start();
     app.set_clock(NOW);
     move_to(&staff, &hiring, 0, 3);

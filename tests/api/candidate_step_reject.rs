@@ -11,7 +11,7 @@ crate::tests![
     a_rejection_returns_the_rejected_step,
     a_rejection_without_notes_has_an_empty_reason_and_no_outcome,
     any_outcome_text_is_returned_unchanged,
-    a_step_of_every_status_can_be_rejected,
+    a_step_can_be_rejected_unless_it_is_already_rejected,
     a_rejection_does_not_need_an_open_role,
     rejecting_a_step_again_is_a_conflict_and_changes_nothing,
     a_rejection_leaves_other_steps_unchanged,
@@ -20,7 +20,7 @@ crate::tests![
     text_limits_count_code_points,
     all_wrong_types_are_reported_together,
     a_body_that_is_not_a_json_object_is_refused,
-    a_large_body_or_another_media_type_is_refused,
+    a_body_over_the_limit_or_of_another_media_type_is_refused,
     a_key_over_its_rate_limit_rejects_nobody,
     callers_without_authority_are_refused_before_the_state_is_checked,
     an_absent_step_is_not_found,
@@ -97,7 +97,7 @@ fn any_outcome_text_is_returned_unchanged() {
     }
 }
 
-fn a_step_of_every_status_can_be_rejected() {
+fn a_step_can_be_rejected_unless_it_is_already_rejected() {
     let app = App::start();
     for status in ["pending", "in_progress", "validated", "skipped"] {
         let hiring = app.hiring_with(|document| {
@@ -237,7 +237,7 @@ fn a_body_that_is_not_a_json_object_is_refused() {
     assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
 }
 
-fn a_large_body_or_another_media_type_is_refused() {
+fn a_body_over_the_limit_or_of_another_media_type_is_refused() {
     let (app, hiring, staff) = start();
     let send =
         |media_type: &str, body: &[u8]| staff.send("POST", &hiring.reject(0), &[("Content-Type", media_type)], body);

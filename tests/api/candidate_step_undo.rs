@@ -14,11 +14,11 @@ crate::tests![
     an_undone_rejection_leaves_no_trace_even_if_it_was_shown,
     a_decision_on_a_held_or_erased_candidate_is_not_undone,
     an_undo_is_possible_for_less_than_10_minutes,
-    a_decision_of_another_person_is_not_undone,
+    a_decision_by_another_person_is_not_undone,
     the_refusal_names_the_person_who_has_acted_since,
     a_withdrawal_by_the_candidate_prevents_the_undo,
     hires_reversals_reopenings_and_withdrawals_are_not_undone,
-    a_decision_is_undone_once,
+    a_decision_can_be_undone_only_once,
     an_undo_with_another_key_of_the_same_person_succeeds,
     the_activity_of_an_undo_holds_the_undone_decision,
     an_undo_repeated_with_an_idempotency_key_acts_once,
@@ -191,7 +191,7 @@ fn an_undo_is_possible_for_less_than_10_minutes() {
     }
 }
 
-fn a_decision_of_another_person_is_not_undone() {
+fn a_decision_by_another_person_is_not_undone() {
     let fixture = Fixture::new();
     let other = fixture.app.user(&fixture.hiring.staff("owner"));
     let nothing = other.post_empty(&fixture.path()).refused(409, "conflict").json();
@@ -252,7 +252,7 @@ fn hires_reversals_reopenings_and_withdrawals_are_not_undone() {
     refused("a withdrawal cannot be undone");
 }
 
-fn a_decision_is_undone_once() {
+fn a_decision_can_be_undone_only_once() {
     let fixture = Fixture::new();
     fixture.decide(1, "validate");
     fixture.decide(2, "reject");

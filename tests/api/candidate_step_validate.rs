@@ -8,7 +8,7 @@ use crate::support::{App, Client, Hiring};
 
 crate::tests![
     a_validation_returns_the_step_and_the_next_step,
-    validations_lead_to_the_final_step_where_only_a_hire_follows,
+    validations_lead_to_the_final_step_which_only_a_hire_validates,
     only_the_current_step_can_be_validated,
     validating_a_step_of_an_ended_application_is_a_conflict,
     an_imported_application_without_a_step_in_progress_continues_at_its_first_pending_step,
@@ -45,7 +45,7 @@ fn a_validation_returns_the_step_and_the_next_step() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn validations_lead_to_the_final_step_where_only_a_hire_follows() {
+fn validations_lead_to_the_final_step_which_only_a_hire_validates() {
     let (app, hiring, staff) = start();
     for step in 1..3 {
         let next = staff.post_empty(&hiring.decision(0, step, "validate")).expect(200).json()["nextStep"].take();

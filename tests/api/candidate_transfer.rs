@@ -9,13 +9,13 @@ crate::tests![
     a_candidate_leaves_one_pipeline_and_joins_another_at_its_first_step,
     both_applications_get_an_activity_row,
     only_applications_in_progress_are_transferred,
-    the_other_role_must_be_open_and_have_steps,
+    the_target_role_must_be_open_and_have_steps,
     a_candidate_joins_a_role_only_once,
     erased_and_held_candidates_are_not_transferred,
     roles_and_applications_of_other_organizations_are_not_found,
     a_dry_run_is_answered_like_the_transfer_and_changes_nothing,
     a_repeated_request_transfers_once,
-    invalid_members_are_reported_together,
+    invalid_fields_are_reported_together,
     eight_concurrent_transfers_make_one_transfer,
 ];
 
@@ -117,7 +117,7 @@ fn only_applications_in_progress_are_transferred() {
     }
 }
 
-fn the_other_role_must_be_open_and_have_steps() {
+fn the_target_role_must_be_open_and_have_steps() {
     let (app, hiring, staff, other) = start();
     let refused = |role: &str, words: &str| {
         let problem = staff.post(&path(&hiring, 0), &to(role)).refused(409, "conflict").json();
@@ -196,7 +196,7 @@ fn a_repeated_request_transfers_once() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn invalid_members_are_reported_together() {
+fn invalid_fields_are_reported_together() {
     let (_app, hiring, staff, other) = start();
     let path = path(&hiring, 0);
     let wrong = staff.post(&format!("{path}?dryRun=1"), &json!({ "reason": 1 })).refused(400, "validation_error");

@@ -20,12 +20,12 @@ crate::tests![
     a_search_without_matches_links_to_all_roles,
     fifty_roles_fit_on_one_page_and_fifty_one_need_two,
     a_page_number_out_of_range_is_clamped_and_an_invalid_one_means_the_first_page,
-    a_repeated_parameter_is_a_400_page,
+    a_repeated_parameter_gets_a_400_page,
     a_filtered_list_is_not_indexed_by_search_engines,
     a_slug_matches_ignoring_case_and_outer_spaces,
     unknown_and_disabled_portals_get_the_same_page,
-    other_methods_get_a_405_page,
-    a_head_request_returns_the_same_fields_and_no_body,
+    unsupported_methods_get_a_405_page,
+    a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     an_unchanged_page_is_answered_with_304,
 ];
 
@@ -44,7 +44,7 @@ pub(crate) fn page(app: &App, path: &str) -> String {
     text
 }
 
-/// Removes the JSON-LD block, which search engines read and browsers do not run, from a page.
+/// Removes from a page the JSON-LD block, which search engines read and browsers do not run.
 pub(crate) fn without_data(text: &str) -> String {
     let Some((before, rest)) = text.split_once("<script type=\"application/ld+json\">") else { return text.to_owned() };
     format!("{before}{}", rest.split_once("</script>").unwrap().1)
@@ -331,7 +331,7 @@ fn a_page_number_out_of_range_is_clamped_and_an_invalid_one_means_the_first_page
     }
 }
 
-fn a_repeated_parameter_is_a_400_page() {
+fn a_repeated_parameter_gets_a_400_page() {
     let app = App::start();
     let path = careers(&app.hiring());
     for name in ["department", "location", "workType", "q", "page", "lang"] {
@@ -396,7 +396,7 @@ fn unknown_and_disabled_portals_get_the_same_page() {
     }
 }
 
-fn other_methods_get_a_405_page() {
+fn unsupported_methods_get_a_405_page() {
     let app = App::start();
     let path = careers(&app.hiring());
     let answer = app.anonymous().send("POST", &path, &[], b"").expect(405);
@@ -404,7 +404,7 @@ fn other_methods_get_a_405_page() {
     has(&answer.text(), &["<h1>That did not work</h1>"]);
 }
 
-fn a_head_request_returns_the_same_fields_and_no_body() {
+fn a_head_request_returns_the_header_fields_of_a_get_and_no_body() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();

@@ -17,7 +17,7 @@ crate::tests![
     feeds_list_only_public_open_roles,
     feeds_of_a_portal_without_roles_have_no_entries,
     hostile_text_stays_text_in_every_feed,
-    unknown_and_disabled_portals_are_the_same_404,
+    unknown_and_disabled_portals_get_the_same_404_answer,
     another_spelling_of_a_slug_gets_the_same_feed,
     feeds_have_an_etag_and_are_answered_with_304_if_unchanged,
     feeds_show_a_change_with_the_next_request,
@@ -181,7 +181,7 @@ fn hostile_text_stays_text_in_every_feed() {
     }
 }
 
-fn unknown_and_disabled_portals_are_the_same_404() {
+fn unknown_and_disabled_portals_get_the_same_404_answer() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     for (name, _) in FEEDS {

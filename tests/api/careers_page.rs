@@ -9,7 +9,7 @@ use crate::portal::{add_role, change_role, change_theme};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    the_lang_parameter_wins_over_the_browsers_language,
+    the_lang_parameter_takes_precedence_over_the_browsers_language,
     every_language_formats_dates_and_salaries_in_its_own_way,
     pages_link_to_their_translations_and_pass_their_language_on,
     error_pages_are_in_the_readers_language,
@@ -35,7 +35,7 @@ fn pages(hiring: &Hiring) -> Vec<(String, u16)> {
     ]
 }
 
-fn the_lang_parameter_wins_over_the_browsers_language() {
+fn the_lang_parameter_takes_precedence_over_the_browsers_language() {
     let app = App::start();
     let hiring = app.hiring();
     for (query, accepted, language) in [

@@ -78,7 +78,7 @@ fn a_client_that_does_not_accept_gzip_gets_the_plain_body() {
         assert_eq!((answer.header("content-encoding"), &answer.body), (None, &plain.body), "{accepted}");
         assert_eq!((answer.header("etag"), answer.header("vary")), (plain.header("etag"), Some("Accept-Encoding")));
     }
-    // Two fields are treated as one list.
+    // Two `Accept-Encoding` fields are treated as one list.
     let twice = [("Accept-Encoding", "gzip"), ("Accept-Encoding", "gzip;q=0")];
     let answer = app.anonymous().send("GET", &hiring.portal(), &twice, b"").expect(200);
     assert_eq!(answer.header("content-encoding"), None);

@@ -10,13 +10,13 @@ crate::tests![
     a_page_without_a_session_leads_to_the_sign_in_and_back,
     a_form_without_a_session_gets_a_sign_in_page_with_the_fields_of_the_form,
     a_partial_request_without_a_session_gets_a_dialog,
-    a_refused_part_is_explained_in_a_dialog,
+    the_refusal_of_a_partial_request_is_explained_in_a_dialog,
     a_key_does_not_open_the_console,
-    a_form_of_another_origin_is_forbidden,
-    a_form_of_another_type_or_over_the_limit_is_refused,
-    a_repeated_language_is_refused,
+    a_form_from_another_origin_is_forbidden,
+    a_body_of_another_type_or_over_the_limit_is_refused,
+    a_repeated_language_parameter_is_refused,
     every_route_is_rate_limited,
-    other_organizations_and_their_records_are_answered_like_unknown_ones,
+    other_organizations_and_their_records_are_treated_like_unknown_ones,
     a_disabled_user_is_signed_out,
     each_form_admits_exactly_the_callers_who_may_submit_it,
     a_demoted_user_can_no_longer_decide,
@@ -72,7 +72,7 @@ fn a_partial_request_without_a_session_gets_a_dialog() {
     }
 }
 
-fn a_refused_part_is_explained_in_a_dialog() {
+fn the_refusal_of_a_partial_request_is_explained_in_a_dialog() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -97,7 +97,7 @@ fn a_key_does_not_open_the_console() {
     }
 }
 
-fn a_form_of_another_origin_is_forbidden() {
+fn a_form_from_another_origin_is_forbidden() {
     let app = App::start();
     let hiring = app.hiring();
     app.browser(&hiring, "owner");
@@ -116,7 +116,7 @@ fn a_form_of_another_origin_is_forbidden() {
     session.get("/app").expect(200);
 }
 
-fn a_form_of_another_type_or_over_the_limit_is_refused() {
+fn a_body_of_another_type_or_over_the_limit_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -131,7 +131,7 @@ fn a_form_of_another_type_or_over_the_limit_is_refused() {
     }
 }
 
-fn a_repeated_language_is_refused() {
+fn a_repeated_language_parameter_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -154,7 +154,7 @@ fn every_route_is_rate_limited() {
     }
 }
 
-fn other_organizations_and_their_records_are_answered_like_unknown_ones() {
+fn other_organizations_and_their_records_are_treated_like_unknown_ones() {
     let app = App::start();
     let (own, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&own, "owner");

@@ -8,17 +8,17 @@ use crate::support::{App, Hiring};
 crate::tests![
     the_board_shows_candidates_at_their_steps,
     hired_candidates_have_a_column_and_other_ended_applications_are_counted,
-    a_candidate_who_has_waited_long_is_late,
+    a_candidate_who_has_waited_for_a_long_time_is_marked_as_late,
     a_candidate_with_other_applications_is_marked,
     a_candidate_with_an_attachment_is_marked,
     a_removed_step_is_shown_while_somebody_is_there,
     a_narrow_screen_shows_one_step,
     the_board_of_a_role_without_candidates_shows_what_to_do,
     the_board_of_a_disabled_organization_does_not_link_to_the_posting,
-    the_board_of_a_role_without_steps_names_the_next_step,
+    the_board_of_a_role_without_steps_shows_what_to_do,
     a_plain_member_sees_that_they_may_look_but_not_decide,
-    hostile_names_are_text,
-    all_candidates_of_a_large_role_are_in_the_page,
+    hostile_names_are_shown_as_text,
+    all_candidates_of_a_large_role_are_on_the_page,
     the_board_is_in_the_users_language,
 ];
 
@@ -68,7 +68,7 @@ fn hired_candidates_have_a_column_and_other_ended_applications_are_counted() {
     assert!(page.contains("Open positions: 1 of 2"), "{page}");
 }
 
-fn a_candidate_who_has_waited_long_is_late() {
+fn a_candidate_who_has_waited_for_a_long_time_is_marked_as_late() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         for (nth, day) in [(0, "2026-11-06"), (1, "2026-11-19"), (2, "2026-11-20")] {
@@ -175,7 +175,7 @@ fn the_board_of_a_disabled_organization_does_not_link_to_the_posting() {
     }
 }
 
-fn the_board_of_a_role_without_steps_names_the_next_step() {
+fn the_board_of_a_role_without_steps_shows_what_to_do() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         without_candidates(document);
@@ -195,7 +195,7 @@ fn a_plain_member_sees_that_they_may_look_but_not_decide() {
     assert!(!page.contains("You may look at this board"), "{page}");
 }
 
-fn hostile_names_are_text() {
+fn hostile_names_are_shown_as_text() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let hostile = json!("<script>alert(1)</script>\"'&");
@@ -210,7 +210,7 @@ fn hostile_names_are_text() {
     assert!(page.matches("&#60;script&#62;alert(1)").count() >= 4 && !page.contains("<script>alert"), "{page}");
 }
 
-fn all_candidates_of_a_large_role_are_in_the_page() {
+fn all_candidates_of_a_large_role_are_on_the_page() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let candidates: Vec<_> = (0..130)

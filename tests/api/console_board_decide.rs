@@ -14,24 +14,24 @@ crate::tests![
     a_rejection_can_have_a_documented_reason_and_a_note,
     several_candidates_are_decided_on_together,
     a_candidate_whom_somebody_else_has_moved_is_not_decided_on,
-    the_others_are_decided_on_if_one_is_refused,
+    the_other_candidates_are_decided_on_if_one_is_refused,
     many_refusals_are_counted,
     an_advance_at_the_last_step_shows_what_to_do,
-    a_move_to_an_unknown_or_the_current_step_is_refused,
+    a_move_to_an_unknown_step_or_to_the_current_step_is_refused,
     a_form_without_candidates_shows_the_board_again,
     an_invalid_form_changes_nothing,
     at_most_500_candidates_are_decided_on,
     a_form_sent_twice_decides_once,
-    a_plain_member_is_forbidden,
+    a_plain_member_may_not_decide,
     steps_of_other_organizations_are_unknown,
     the_forms_ask_for_the_step_and_for_the_reason,
     the_menu_of_a_candidate_offers_the_decisions,
-    the_menu_needs_a_candidate_of_the_role,
+    the_menu_is_refused_without_exactly_one_candidate_of_the_role,
     the_same_person_can_undo_a_decision_for_ten_minutes,
-    an_undo_of_several_decisions_restores_each,
-    nobody_else_can_undo_a_decision,
-    hostile_names_are_text,
-    two_people_advance_one_candidate_once,
+    an_undo_of_several_decisions_restores_each_application,
+    only_the_person_who_decided_can_undo_a_decision,
+    hostile_names_are_shown_as_text,
+    a_candidate_whom_two_people_advance_at_the_same_time_moves_one_step,
 ];
 
 fn path(hiring: &Hiring) -> String {
@@ -137,7 +137,7 @@ fn several_candidates_are_decided_on_together() {
     let page = owner.get(location).expect(200).text();
     assert!(page.contains("The decision about 3 candidates is saved."), "{page}");
     assert!(page.contains(&format!("name=\"batch\" value=\"{batch}\"")), "{page}");
-    // Nobody else gets the form that undoes the decision.
+    // Only the person who decided gets the form that undoes the decision.
     let page = app.browser(&hiring, "moderator").get(location).expect(200).text();
     assert!(page.contains("The decision about 3 candidates is saved.") && !page.contains(&batch), "{page}");
     for candidate in 0..3 {
@@ -169,7 +169,7 @@ fn a_candidate_whom_somebody_else_has_moved_is_not_decided_on() {
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "in_progress", "pending"]);
 }
 
-fn the_others_are_decided_on_if_one_is_refused() {
+fn the_other_candidates_are_decided_on_if_one_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -204,7 +204,7 @@ fn many_refusals_are_counted() {
     fields.push(("act", "advance"));
     let page = owner.submit(&path(&hiring), &fields).expect(409).text();
     assert_eq!(page.matches("is at the last step, Only.").count(), 5, "{page}");
-    assert!(page.contains("2 more candidates were not changed."), "{page}");
+    assert!(page.contains("2 more applications were not changed."), "{page}");
 }
 
 fn an_advance_at_the_last_step_shows_what_to_do() {
@@ -217,7 +217,7 @@ fn an_advance_at_the_last_step_shows_what_to_do() {
     assert!(page.contains("Candidate 1 is at the last step, Offer. Hire or reject them"), "{page}");
 }
 
-fn a_move_to_an_unknown_or_the_current_step_is_refused() {
+fn a_move_to_an_unknown_step_or_to_the_current_step_is_refused() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");
@@ -284,7 +284,7 @@ fn a_form_sent_twice_decides_once() {
     }
 }
 
-fn a_plain_member_is_forbidden() {
+fn a_plain_member_may_not_decide() {
     let app = App::start();
     let hiring = app.hiring();
     let member = app.browser(&hiring, "member");
@@ -367,7 +367,7 @@ fn the_menu_of_a_candidate_offers_the_decisions() {
     assert!(page.contains("<template data-dialog>") && !page.contains("value=\"advance\""), "{page}");
 }
 
-fn the_menu_needs_a_candidate_of_the_role() {
+fn the_menu_is_refused_without_exactly_one_candidate_of_the_role() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -394,9 +394,9 @@ fn the_same_person_can_undo_a_decision_for_ten_minutes() {
     app.pass(599);
     let parts = owner.submit_for_parts(&path(&hiring), &undo).expect(200).text();
     assert!(parts.contains(&format!("data-append=\"end-{}\"", hiring.role_steps[1])), "{parts}");
-    assert!(!parts.contains("data-key=\"z\""), "an undo is not undone: {parts}");
+    assert!(!parts.contains("data-key=\"z\""), "an undo cannot be undone: {parts}");
     assert_eq!(hiring.step_statuses(&app, 0), before);
-    // A batch is undone once.
+    // A batch can be undone only once.
     owner.submit(&path(&hiring), &undo).expect(409);
     advance(&owner, &hiring, 0).expect(303);
     let batch = newest_batch(&app);
@@ -406,7 +406,7 @@ fn the_same_person_can_undo_a_decision_for_ten_minutes() {
     assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
 }
 
-fn an_undo_of_several_decisions_restores_each() {
+fn an_undo_of_several_decisions_restores_each_application() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -433,7 +433,7 @@ fn an_undo_of_several_decisions_restores_each() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn nobody_else_can_undo_a_decision() {
+fn only_the_person_who_decided_can_undo_a_decision() {
     let app = App::start();
     let hiring = app.hiring();
     let (owner, moderator) = (app.browser(&hiring, "owner"), app.browser(&hiring, "moderator"));
@@ -447,7 +447,7 @@ fn nobody_else_can_undo_a_decision() {
     assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
 }
 
-fn hostile_names_are_text() {
+fn hostile_names_are_shown_as_text() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let hostile = json!("<script>alert(1)</script>\"'&");
@@ -467,7 +467,7 @@ fn hostile_names_are_text() {
     }
 }
 
-fn two_people_advance_one_candidate_once() {
+fn a_candidate_whom_two_people_advance_at_the_same_time_moves_one_step() {
     let app = App::start();
     for _ in 0..5 {
         let hiring = app.hiring();

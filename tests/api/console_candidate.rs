@@ -9,7 +9,7 @@ use crate::support::{Answer, App, Client, Hiring, crowd};
 crate::tests![
     the_page_shows_every_application_with_steps_forms_and_attachments,
     a_later_signup_is_marked_as_possibly_from_somebody_else,
-    an_erased_candidate_has_only_activity,
+    the_page_of_an_erased_candidate_shows_only_the_activity,
     the_activity_is_paged,
     the_activity_of_the_organization_names_candidates_and_roles,
     the_list_is_searched_and_paged,
@@ -56,8 +56,8 @@ fn the_page_shows_every_application_with_steps_forms_and_attachments() {
     for texts in [&answers[..], &steps, &forms, &[&seen], &[&links[0], &links[1]]] {
         assert_has(&page, texts);
     }
-    // Only the first of the panels has keys. Each key occurs once on the page, except 1 to 3: the forms for later marks
-    // and for rejections share these keys, because only one of these forms is open at a time.
+    // Only the first panel has shortcut keys. Each key occurs once on the page, except 1 to 3: the forms for later
+    // marks and for rejections share these keys, because only one of these forms is open at a time.
     for key in ["e", "r", "h", "H", "E", "4", "9", "g c"] {
         assert_eq!(page.text().matches(&format!("data-key=\"{key}\"")).count(), 1, "{key}");
     }
@@ -68,10 +68,10 @@ fn a_later_signup_is_marked_as_possibly_from_somebody_else() {
     sign_up(&app, &hiring);
     insert_signup(&app, &hiring, None, "candidate-1@people-1.example", "later");
     let page = recruiter.get(&page_path(&hiring, 0)).expect(200);
-    assert_has(&page, &["1 later form under this address", "It might be another person.", "doc_later"]);
+    assert_has(&page, &["1 later form under this address", "That might be a different person.", "doc_later"]);
 }
 
-fn an_erased_candidate_has_only_activity() {
+fn the_page_of_an_erased_candidate_shows_only_the_activity() {
     let (app, hiring, recruiter) = start();
     sign_up(&app, &hiring);
     recruiter.get(&page_path(&hiring, 0)).expect(200);
@@ -172,7 +172,7 @@ fn invalid_parameters_are_refused() {
     for id in ["cand_none", "%00", "a%2Fb"] {
         recruiter.get(&app_path(&hiring, &format!("candidates/{id}"))).expect(404);
     }
-    // A link cannot invent a message.
+    // A link cannot make the page show a message about a decision that was not made.
     let page = recruiter.get(&format!("{page}?done={}", hiring.candidates[1].application_id)).expect(200);
     assert!(!page.text().contains("notice good"));
 }

@@ -94,7 +94,7 @@ fn everybody_is_selected_and_rejected_together() {
                WHERE status = 'rejected'";
     assert_eq!(app.sql(sql), ["rejected_by_organization|role_closed|The freeze"]);
     let page = follow(&recruiter, recruiter.submit(&path(&hiring), &[step(&hiring, 1)])).text();
-    assert_has(&page, &["Nobody is in progress here anymore."]);
+    assert_has(&page, &["No application is in progress here anymore."]);
     let candidate = app_path(&hiring, &format!("candidates/{}", hiring.candidates[0].candidate_id));
     assert_has(&recruiter.get(&candidate).expect(200).text(), &["The role was closed"]);
     assert_eq!(app.check(), Vec::<String>::new());
@@ -220,9 +220,9 @@ fn an_invalid_form_changes_nothing_and_is_shown_again() {
 fn the_page_shows_when_candidates_see_the_rejection() {
     let (app, hiring, recruiter) = closed();
     for (hours, text) in [
-        ("NULL", "Their status pages never show a rejection."),
-        ("0", "Their status pages show the rejection at once."),
-        ("48", "Their status pages show the rejection from 23 November 2026, 09:00."),
+        ("NULL", "The candidates’ status pages never show a rejection."),
+        ("0", "The candidates’ status pages show the rejection at once."),
+        ("48", "The candidates’ status pages show the rejection from 23 November 2026, 09:00."),
     ] {
         app.change(&format!("UPDATE organizations SET decision_visible_after_hours = {hours}"));
         assert_has(&recruiter.get(&path(&hiring)).expect(200).text(), &[text, "Candidates without a status page"]);

@@ -10,12 +10,12 @@ crate::tests![
     an_act_needs_no_confirmation_for_ten_minutes_after_a_sign_in,
     the_confirmation_carries_the_form_and_sends_it_again,
     a_recovery_code_confirms_once,
-    a_user_without_a_factor_confirms_with_the_password,
+    a_user_without_a_second_factor_confirms_with_the_password,
     a_wrong_confirmation_shows_the_page_again,
     confirmations_are_throttled_like_sign_ins,
     a_partial_request_gets_a_dialog,
     a_page_is_opened_after_the_confirmation,
-    changing_the_password_requires_a_confirmation_with_the_factor,
+    changing_the_password_requires_a_confirmation_with_the_second_factor,
     cancel_leads_to_the_same_page_after_a_wrong_code,
     the_page_is_in_the_users_language,
     a_confirmation_applies_only_to_its_session,
@@ -67,7 +67,7 @@ fn the_confirmation_carries_the_form_and_sends_it_again() {
     let fields = [("note", "<b>"), ("confirmation.code", &phone.shown(&app))];
     let answer = owner.submit(&confirm(REMOVE), &fields).expect(307);
     assert_eq!(answer.header("location"), Some(REMOVE));
-    // The browser now sends the same form to the act.
+    // The browser now sends the same form to the path of the act.
     owner.submit(REMOVE, &fields).expect(303);
     assert_eq!(app.sql("SELECT count(*) FROM totp_secrets").concat(), "0");
 }
@@ -83,7 +83,7 @@ fn a_recovery_code_confirms_once() {
     owner.submit(&confirm(CODES), &[("confirmation.code", &codes[1])]).expect(403);
 }
 
-fn a_user_without_a_factor_confirms_with_the_password() {
+fn a_user_without_a_second_factor_confirms_with_the_password() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -108,7 +108,7 @@ fn a_wrong_confirmation_shows_the_page_again() {
         assert!(page.contains("This code is wrong") && page.contains(r#"name="note" value="x""#), "{page}");
         assert!(!page.contains(&format!("value=\"{wrong}\"")) || wrong.is_empty(), "{page}");
     }
-    // The password does not replace the factor.
+    // The password does not replace the second factor.
     owner.submit(&confirm(REMOVE), &[("confirmation.password", PASSWORD)]).expect(403);
     owner.submit(REMOVE, &[]).expect(403);
     let code = phone.shown(&app);
@@ -150,7 +150,7 @@ fn a_page_is_opened_after_the_confirmation() {
     owner.get(SET_UP).expect(200);
 }
 
-fn changing_the_password_requires_a_confirmation_with_the_factor() {
+fn changing_the_password_requires_a_confirmation_with_the_second_factor() {
     let (app, _, owner, phone) = start();
     app.pass(600);
     let fields = [("current", PASSWORD), ("new", "nine lanterns at dusk")];

@@ -16,7 +16,7 @@ crate::tests![
     the_message_names_the_time_at_which_the_status_page_shows_the_decision,
     a_hire_shows_its_effects_first_and_carries_them_out,
     the_last_hire_fills_the_role_and_a_further_hire_is_not_offered,
-    a_role_that_was_not_public_is_not_said_to_have_left_the_career_page,
+    a_hire_for_a_role_that_is_not_public_does_not_mention_the_career_page,
     a_hire_without_the_required_position_code_shows_the_form_with_the_typed_values,
     a_decision_from_an_old_page_is_refused_with_the_current_step,
     a_partial_request_gets_the_refusal_as_a_dialog,
@@ -24,7 +24,7 @@ crate::tests![
     a_plain_member_may_not_decide_and_sees_no_form,
     a_form_returns_only_to_a_page_of_the_console,
     an_invalid_field_changes_nothing,
-    the_limit_of_a_note_is_that_of_the_api,
+    notes_have_the_same_limit_as_in_the_api,
     a_step_of_another_application_is_not_found,
     a_decision_in_the_browser_is_recorded_with_the_user_and_without_a_key,
     one_of_two_people_who_decide_at_the_same_time_is_refused,
@@ -163,17 +163,20 @@ fn the_message_names_the_time_at_which_the_status_page_shows_the_decision() {
     let admin = app.admin();
     let settings = format!("/api/admin/organizations/{}", hiring.organization_id);
     let reject = |candidate| follow(&recruiter, act(&recruiter, &hiring, candidate, "reject", 1, &[]));
-    assert_has(&reject(0), &["They have no status page. Tell them yourself."]);
+    assert_has(&reject(0), &["The candidate has no status page. Tell the candidate yourself."]);
     new_status_link(&app, &hiring, 1);
     app.set_clock("2026-11-21T09:12:33Z");
     let advanced = follow(&recruiter, act(&recruiter, &hiring, 1, "advance", 1, &[]));
-    assert_has(&advanced, &["Their status page shows it from 21 November 2026, 09:22."]);
+    assert_has(&advanced, &["The candidate’s status page shows the decision from 21 November 2026, 09:22."]);
     let rejected = follow(&recruiter, act(&recruiter, &hiring, 1, "reject", 2, &[]));
     let hire = recruiter.get(&act_path(&hiring, 2, "hire")).expect(200);
-    assert_has(&hire, &["They have no status page."]);
-    assert_has(&rejected, &["Their status page shows it from 24 November 2026, 09:12."]);
-    for (hours, text) in [(json!(0), "shows it now"), (json!(null), "never shows it"), (json!(24), "from 22 November")]
-    {
+    assert_has(&hire, &["The candidate has no status page."]);
+    assert_has(&rejected, &["The candidate’s status page shows the decision from 24 November 2026, 09:12."]);
+    for (hours, text) in [
+        (json!(0), "shows the decision now"),
+        (json!(null), "never shows the decision"),
+        (json!(24), "from 22 November"),
+    ] {
         admin.patch(&settings, &json!({ "decisionVisibleAfterHours": hours })).expect(200);
         let path = format!("{}?done={}", candidate_path(&hiring, 1), hiring.candidates[1].application_id);
         assert_has(&recruiter.get(&path).expect(200), &[text]);
@@ -184,9 +187,10 @@ fn a_hire_shows_its_effects_first_and_carries_them_out() {
     let (app, hiring, recruiter) = start();
     let path = act_path(&hiring, 0, "hire");
     let page = recruiter.get(&path).expect(200);
-    let skips = "Skips the open steps: Interview.";
-    assert_has(&page, &["Takes position 1 of 2 for Engineer.", skips, "No HR system is connected", "Hire Candidate 1"]);
-    assert_has(&page, &["They have no status page."]);
+    let skips = "The hire skips the open steps: Interview.";
+    let takes = "The hire takes position 1 of 2 for Engineer.";
+    assert_has(&page, &[takes, skips, "No HR system is connected", "Hire Candidate 1"]);
+    assert_has(&page, &["The candidate has no status page."]);
     assert!(!page.text().contains("last position"));
     assert_eq!(status(&app, &hiring, 0), "In Progress");
     let fields = [("hiredDate", "2026-12-01"), ("offerAcceptedDate", ""), ("notes", "Welcome")];
@@ -219,7 +223,7 @@ fn the_last_hire_fills_the_role_and_a_further_hire_is_not_offered() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_role_that_was_not_public_is_not_said_to_have_left_the_career_page() {
+fn a_hire_for_a_role_that_is_not_public_does_not_mention_the_career_page() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         document["organizations"][0]["roles"][0]["public"] = json!(false);
@@ -401,7 +405,7 @@ fn an_invalid_field_changes_nothing() {
     assert_eq!(status(&app, &hiring, 1), "Not Selected");
 }
 
-fn the_limit_of_a_note_is_that_of_the_api() {
+fn notes_have_the_same_limit_as_in_the_api() {
     let (_app, hiring, recruiter) = start();
     act(&recruiter, &hiring, 0, "reject", 1, &[("notes", &"ä".repeat(10_001))]).expect(400);
     act(&recruiter, &hiring, 0, "reject", 1, &[("notes", &"ä".repeat(10_000))]).expect(303);

@@ -7,10 +7,10 @@ use crate::support::console::app_path;
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_pdf_and_text_are_shown_in_a_frame_with_sandboxed_content,
-    other_types_are_only_downloaded,
+    pdf_and_text_attachments_are_shown_in_a_frame_with_sandboxed_content,
+    attachments_that_are_neither_pdf_nor_text_are_only_downloaded,
     content_is_never_shown_as_another_type,
-    opening_is_recorded_once_for_each_person_attachment_and_day,
+    opening_an_attachment_is_recorded_once_for_each_person_and_day,
     attachments_of_other_organizations_are_unknown,
 ];
 
@@ -27,7 +27,7 @@ fn applied(app: &App, hiring: &Hiring, nth: usize, name: &str, media_type: Media
     app_path(hiring, &format!("documents/{}", path.rsplit('/').next().unwrap()))
 }
 
-fn a_pdf_and_text_are_shown_in_a_frame_with_sandboxed_content() {
+fn pdf_and_text_attachments_are_shown_in_a_frame_with_sandboxed_content() {
     let (app, hiring, member) = start();
     let hostile = b"%PDF-1.7\n1 0 obj <</OpenAction <</S /JavaScript /JS (app.alert(1))>>>> <script>alert(1)</script>";
     for (nth, name, media_type, content) in [
@@ -63,7 +63,7 @@ fn a_pdf_and_text_are_shown_in_a_frame_with_sandboxed_content() {
     }
 }
 
-fn other_types_are_only_downloaded() {
+fn attachments_that_are_neither_pdf_nor_text_are_only_downloaded() {
     let (app, hiring, member) = start();
     for (nth, name, media_type) in [(0, "cv.docx", MediaType::Docx), (1, "cv.odt", MediaType::Odt)] {
         let path = applied(&app, &hiring, nth, name, media_type, b"PK");
@@ -97,7 +97,7 @@ fn content_is_never_shown_as_another_type() {
     }
 }
 
-fn opening_is_recorded_once_for_each_person_attachment_and_day() {
+fn opening_an_attachment_is_recorded_once_for_each_person_and_day() {
     let (app, hiring, member) = start();
     app.set_clock("2026-11-21T09:00:00Z");
     let first = applied(&app, &hiring, 0, "cv.pdf", MediaType::Pdf, b"%PDF-1.7 first");

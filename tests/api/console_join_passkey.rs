@@ -1,4 +1,4 @@
-//! `/join/{token}/passkey`: a passkey instead of a password.
+//! `/join/{token}/passkey`: the user of a sign-in link adds a passkey instead of choosing a password.
 
 use appliance::domain::sign_in_link::LinkPurpose;
 
@@ -11,10 +11,10 @@ crate::tests![
     an_invited_user_adds_a_passkey_instead_of_a_password,
     a_reset_by_passkey_removes_the_old_password_and_sessions,
     a_refused_registration_does_not_use_up_the_link,
-    a_link_offers_no_passkey_to_a_user_with_a_factor,
-    a_link_that_resets_factors_replaces_them_with_a_passkey,
+    a_link_offers_no_passkey_to_a_user_with_a_second_factor,
+    a_link_that_resets_second_factors_replaces_them_with_a_passkey,
     without_a_host_name_a_link_offers_no_passkey,
-    a_request_of_another_origin_or_type_or_over_the_limit_is_refused,
+    a_request_from_another_origin_or_of_another_type_or_over_the_limit_is_refused,
 ];
 
 fn browser(app: &App, path: &str) -> (Client, serde_json::Value) {
@@ -73,7 +73,7 @@ fn a_refused_registration_does_not_use_up_the_link() {
     join(&app, &path, &Authenticator::new("key")).expect(200);
 }
 
-fn a_link_offers_no_passkey_to_a_user_with_a_factor() {
+fn a_link_offers_no_passkey_to_a_user_with_a_second_factor() {
     let (app, hiring) = start(false);
     let key = Authenticator::new("key");
     add_passkey(&app.browser(&hiring, "owner"), &key).expect(200);
@@ -90,7 +90,7 @@ fn a_link_offers_no_passkey_to_a_user_with_a_factor() {
     app.anonymous().submit("/join/unknown/passkey-options", &[]).expect(410);
 }
 
-fn a_link_that_resets_factors_replaces_them_with_a_passkey() {
+fn a_link_that_resets_second_factors_replaces_them_with_a_passkey() {
     let (app, hiring) = start(false);
     let lost = Authenticator::new("lost");
     add_passkey(&app.browser(&hiring, "owner"), &lost).expect(200);
@@ -111,7 +111,7 @@ fn without_a_host_name_a_link_offers_no_passkey() {
     app.anonymous().submit(&format!("{path}/passkey-options"), &[]).expect(409);
 }
 
-fn a_request_of_another_origin_or_type_or_over_the_limit_is_refused() {
+fn a_request_from_another_origin_or_of_another_type_or_over_the_limit_is_refused() {
     let (app, hiring) = start(false);
     let path = sign_in_link(&app, &hiring.staff("owner"), LinkPurpose::Invitation);
     let long = format!("note={}", "a".repeat(4 << 20));

@@ -6,21 +6,21 @@ use crate::support::console::{app_path, follow};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    a_candidate_is_put_aside_until_a_day_and_taken_up,
-    the_board_puts_several_candidates_aside_and_undoes_it_for_all,
+    a_candidate_is_put_aside_until_a_day_and_taken_up_again,
+    the_board_puts_several_candidates_aside_and_undoes_the_whole_batch,
     the_board_undoes_several_marks_without_javascript,
     the_board_asks_again_for_a_day_that_is_refused,
     an_invalid_day_changes_nothing_and_is_explained,
     the_same_person_can_undo_a_mark_for_ten_minutes,
     a_due_mark_is_restored_by_an_undo,
     a_mark_from_an_old_page_is_refused_with_the_current_step,
-    a_candidate_who_is_put_aside_leaves_the_review_queue_until_the_day,
+    a_candidate_who_is_put_aside_leaves_the_review_queue_until_the_due_day,
     a_queue_that_has_begun_shows_who_was_put_aside,
     the_inbox_shows_who_came_back_until_somebody_decides,
-    the_list_of_those_who_came_back_has_pages,
-    a_plain_member_puts_nobody_aside,
+    the_list_of_candidates_who_came_back_has_pages,
+    a_plain_member_may_not_put_candidates_aside,
     applications_of_other_organizations_are_not_found,
-    the_days_are_named_in_each_language,
+    due_days_are_named_in_each_language,
 ];
 
 /// Starts a service whose clock is at 2026-11-21T09:00:00Z, a Saturday.
@@ -65,7 +65,7 @@ fn assert_has(page: &str, texts: &[&str]) {
     }
 }
 
-fn a_candidate_is_put_aside_until_a_day_and_taken_up() {
+fn a_candidate_is_put_aside_until_a_day_and_taken_up_again() {
     let (app, hiring, recruiter) = start();
     let seen = hiring.candidates[0].steps[1].as_str();
     for (field, value, day, words) in [
@@ -80,20 +80,25 @@ fn a_candidate_is_put_aside_until_a_day_and_taken_up() {
         let done = format!("Candidate 1 is put aside until {words}.");
         assert_has(
             &page,
-            &[&done, "The candidate does not see this.", &format!("later until {words}"), "Bring back now"],
+            &[
+                &done,
+                "The candidate does not see this.",
+                &format!("<span class=\"tag\">put aside until {words}</span>"),
+                "Bring back now",
+            ],
         );
-        assert_has(&board(&recruiter, &hiring), &[&format!("<span class=\"mark\">later until {words}</span>")]);
+        assert_has(&board(&recruiter, &hiring), &[&format!("<span class=\"mark\">put aside until {words}</span>")]);
     }
     let take_up = later_path(&hiring, 0).replace("/later", "/take-up");
     let page = follow(&recruiter, recruiter.submit(&take_up, &[])).text();
     assert_has(&page, &["Candidate 1 is no longer put aside."]);
-    assert!(!page.contains("later until") && !page.contains("Bring back now"), "{page}");
+    assert!(!page.contains("put aside until") && !page.contains("Bring back now"), "{page}");
     recruiter.submit(&take_up, &[]).expect(303);
     assert_eq!(marks(&app).concat(), "");
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_board_puts_several_candidates_aside_and_undoes_it_for_all() {
+fn the_board_puts_several_candidates_aside_and_undoes_the_whole_batch() {
     let (app, hiring, recruiter) = start();
     decide(&recruiter, &hiring, &[1], &[("act", "later"), ("days", "7")], false).expect(303);
     let dialog = decide(&recruiter, &hiring, &[0, 1], &[("act", "ask-later")], true).expect(200).text();
@@ -102,7 +107,10 @@ fn the_board_puts_several_candidates_aside_and_undoes_it_for_all() {
         &["Put 2 candidates aside", "data-key=\"1\">1 day", "data-key=\"3\">1 week", "min=\"2026-11-22\""],
     );
     let parts = decide(&recruiter, &hiring, &[0, 1], &[("act", "later"), ("days", "3")], true).expect(200).text();
-    assert_has(&parts, &["2 candidates were put aside.", "later until Tuesday", "name=\"batch\"", "data-key=\"z\""]);
+    assert_has(
+        &parts,
+        &["2 candidates were put aside.", "put aside until Tuesday", "name=\"batch\"", "data-key=\"z\""],
+    );
     assert_eq!(marks(&app), ["2026-11-24", "2026-11-24", ""]);
     let undo = [("act", "undo"), ("batch", &newest_batch(&app))];
     let parts = decide(&recruiter, &hiring, &[], &undo, true).expect(200).text();
@@ -222,7 +230,7 @@ fn review(client: &Client, hiring: &Hiring) -> Answer {
     follow(client, client.get(&app_path(hiring, &path)))
 }
 
-fn a_candidate_who_is_put_aside_leaves_the_review_queue_until_the_day() {
+fn a_candidate_who_is_put_aside_leaves_the_review_queue_until_the_due_day() {
     let (app, hiring, recruiter) = start();
     app.change("UPDATE organizations SET time_zone = 'Europe/Berlin'");
     for candidate in [0, 1] {
@@ -282,7 +290,7 @@ fn the_inbox_shows_who_came_back_until_somebody_decides() {
     assert!(!inbox().contains("Came back"));
 }
 
-fn the_list_of_those_who_came_back_has_pages() {
+fn the_list_of_candidates_who_came_back_has_pages() {
     let (app, hiring, recruiter) = start();
     let list = app_path(&hiring, "later");
     assert_has(&recruiter.get(&list).expect(200).text(), &["Nobody has come back"]);
@@ -303,7 +311,7 @@ fn the_list_of_those_who_came_back_has_pages() {
     member.get(&format!("{list}?cursor=x")).expect(400);
 }
 
-fn a_plain_member_puts_nobody_aside() {
+fn a_plain_member_may_not_put_candidates_aside() {
     let (app, hiring, _) = start();
     let member = app.browser(&hiring, "member");
     member.submit(&later_path(&hiring, 0), &[("days", "1")]).expect(403);
@@ -329,14 +337,14 @@ fn applications_of_other_organizations_are_not_found() {
     assert_eq!(marks(&app).concat(), "");
 }
 
-fn the_days_are_named_in_each_language() {
+fn due_days_are_named_in_each_language() {
     let (app, hiring, recruiter) = start();
     recruiter.submit(&later_path(&hiring, 0), &[("dueOn", "2026-11-26")]).expect(303);
     let candidate = app_path(&hiring, &format!("candidates/{}", hiring.candidates[0].candidate_id));
     for (language, words) in [
-        ("en", "later until Thursday"),
+        ("en", "<span class=\"tag\">put aside until Thursday</span>"),
         ("de", "zurückgestellt bis Donnerstag"),
-        ("fr", "plus tard, jusqu’à jeudi"),
+        ("fr", "<span class=\"tag\">mise de côté jusqu’à jeudi</span>"),
         ("es", "aplazada hasta el jueves"),
     ] {
         assert_has(&recruiter.get(&format!("{candidate}?lang={language}")).expect(200).text(), &[words]);

@@ -32,7 +32,7 @@ crate::tests![
     repeated_and_invalid_parameters_are_refused,
     asking_for_changes_does_not_extend_the_session,
     the_messages_are_in_the_language_of_the_user,
-    hostile_names_in_changes_are_text,
+    hostile_names_in_changes_are_shown_as_text,
 ];
 
 /// Starts a service with an organization, and a browser of its owner.
@@ -471,7 +471,7 @@ fn the_messages_are_in_the_language_of_the_user() {
     }
 }
 
-fn hostile_names_in_changes_are_text() {
+fn hostile_names_in_changes_are_shown_as_text() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let hostile = json!("<script>alert(1)</script>\"'&");

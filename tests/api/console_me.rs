@@ -7,17 +7,17 @@ use crate::support::{App, Client, Hiring};
 
 crate::tests![
     the_page_lists_the_users_sessions,
-    a_user_ends_another_session,
-    a_session_of_another_user_is_answered_like_an_unknown_one,
-    a_user_ends_all_other_sessions,
+    a_user_can_end_one_of_their_other_sessions,
+    a_session_of_another_user_is_treated_like_an_unknown_one,
+    a_user_can_end_all_their_other_sessions,
     a_wrong_current_password_changes_nothing,
     a_refused_new_password_changes_nothing,
     wrong_current_passwords_are_throttled,
-    the_page_names_the_users_factors,
+    the_page_names_the_users_second_factors,
     a_user_with_only_passkeys_sets_a_password,
     a_first_password_requires_a_recent_confirmation_by_passkey,
     a_password_that_was_set_meanwhile_is_not_replaced,
-    preferences_change_the_language_and_single_keys,
+    preferences_change_the_language_and_turn_single_key_shortcuts_on_and_off,
     the_theme_is_stored_in_a_cookie,
     signing_out_ends_the_session,
     the_last_use_of_a_session_is_recorded_at_most_once_a_minute,
@@ -38,7 +38,7 @@ fn the_page_lists_the_users_sessions() {
     assert_eq!(page.matches("/end\"").count(), 1, "the list has no button that ends the current session: {page}");
 }
 
-fn a_user_ends_another_session() {
+fn a_user_can_end_one_of_their_other_sessions() {
     let app = App::start();
     let hiring = app.hiring();
     let here = app.browser(&hiring, "owner");
@@ -53,7 +53,7 @@ fn a_user_ends_another_session() {
     here.submit(&path, &[]).expect(404);
 }
 
-fn a_session_of_another_user_is_answered_like_an_unknown_one() {
+fn a_session_of_another_user_is_treated_like_an_unknown_one() {
     let app = App::start();
     let hiring = app.hiring();
     let (owner, member) = (app.browser(&hiring, "owner"), app.browser(&hiring, "member"));
@@ -68,7 +68,7 @@ fn a_session_of_another_user_is_answered_like_an_unknown_one() {
     member.get("/app").expect(200);
 }
 
-fn a_user_ends_all_other_sessions() {
+fn a_user_can_end_all_their_other_sessions() {
     let app = App::start();
     let hiring = app.hiring();
     let here = app.browser(&hiring, "owner");
@@ -124,7 +124,7 @@ fn with_passkey_only() -> (App, Hiring, Client, Authenticator) {
     (app, hiring, owner, key)
 }
 
-fn the_page_names_the_users_factors() {
+fn the_page_names_the_users_second_factors() {
     let (app, _, owner, _) = with_passkey_only();
     let section = || {
         let page = owner.get("/app/me").expect(200).text();
@@ -180,7 +180,7 @@ fn a_password_that_was_set_meanwhile_is_not_replaced() {
     assert_eq!(app.sql("SELECT count(*) FROM users WHERE password_hash = 'x'"), ["1"]);
 }
 
-fn preferences_change_the_language_and_single_keys() {
+fn preferences_change_the_language_and_turn_single_key_shortcuts_on_and_off() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner").with_header("Accept-Language", "fr");

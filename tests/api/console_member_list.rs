@@ -191,9 +191,9 @@ fn disabled_controls_show_who_may_use_them() {
     let (member, admin) = (app.browser(&hiring, "member"), app.browser(&hiring, "admin"));
     let role = format!("roles/{}", hiring.role_id);
     for (page, note) in [
-        ("members".to_owned(), "Only owners and admins may change members."),
+        ("members".to_owned(), "Only owners and admins may manage members."),
         ("roles".to_owned(), "Owners, admins, moderators and HR representatives may create roles."),
-        (role.clone(), "Owners, admins, moderators and HR representatives may."),
+        (role.clone(), "Owners, admins, moderators and HR representatives may decide."),
         (format!("{role}/edit"), "Only moderators, HR representatives, admins and owners may change roles."),
         (format!("{role}/steps"), "Only moderators, HR representatives, admins and owners may change roles."),
         (format!("candidates/{}", hiring.candidates[0].candidate_id), "and HR representatives may decide."),

@@ -17,14 +17,14 @@ crate::tests![
     a_change_to_an_organization_role_is_saved_once_and_overwrites_no_change_by_somebody_else,
     the_last_owner_can_be_neither_demoted_nor_removed,
     a_reset_link_ends_the_sessions_of_the_person,
-    an_owner_cannot_reset_themselves_a_disabled_user_or_a_member_of_another_organization,
+    an_owner_cannot_make_a_reset_link_for_themselves_a_disabled_user_or_a_member_of_another_organization,
     a_removed_member_sees_nothing,
     an_admin_who_is_demoted_can_no_longer_administer_members,
     plain_members_see_names_and_rights_only,
-    members_of_other_organizations_are_answered_like_unknown_ones,
+    members_of_other_organizations_are_treated_like_unknown_ones,
     dangerous_acts_require_a_recent_confirmation,
     the_last_use_of_a_session_is_shown,
-    scripts_in_names_are_text,
+    scripts_in_names_are_shown_as_text,
 ];
 
 fn path(hiring: &Hiring, page: &str) -> String {
@@ -159,7 +159,7 @@ fn only_owners_and_admins_administer_members() {
     for org_role in ["moderator", "hr_representative", "member"] {
         let browser = app.browser(&hiring, org_role);
         let page = browser.get(&path(&hiring, "")).expect(200).text();
-        assert!(page.contains("Only owners and admins may change members."), "{page}");
+        assert!(page.contains("Only owners and admins may manage members."), "{page}");
         assert!(
             page.contains("<fieldset class=\"stack\" disabled aria-describedby=\"only\">") && !page.contains("/link\""),
             "{page}"
@@ -213,7 +213,7 @@ fn a_change_to_an_organization_role_is_saved_once_and_overwrites_no_change_by_so
         change("moderator", "member").expect(303);
     }
     let page = change("owner", "member").expect(409).text();
-    assert!(page.contains("somebody else has changed this member"), "{page}");
+    assert!(page.contains("somebody else has changed this member’s organization role"), "{page}");
     for field in [&[("orgRole", "boss"), ("before", "member")][..], &[("before", "member")], &[("orgRole", "")]] {
         owner.submit(&of(&hiring, "member", "role"), field).expect(400);
     }
@@ -255,7 +255,7 @@ fn a_reset_link_ends_the_sessions_of_the_person() {
     assert_eq!(app.sql("SELECT action FROM activities"), ["sign_in_link.issued"]);
 }
 
-fn an_owner_cannot_reset_themselves_a_disabled_user_or_a_member_of_another_organization() {
+fn an_owner_cannot_make_a_reset_link_for_themselves_a_disabled_user_or_a_member_of_another_organization() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");
@@ -308,7 +308,7 @@ fn plain_members_see_names_and_rights_only() {
     }
 }
 
-fn members_of_other_organizations_are_answered_like_unknown_ones() {
+fn members_of_other_organizations_are_treated_like_unknown_ones() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");
@@ -354,7 +354,7 @@ fn the_last_use_of_a_session_is_shown() {
     assert!(page.contains(">never<") || page.contains("never</dd>"), "{page}");
 }
 
-fn scripts_in_names_are_text() {
+fn scripts_in_names_are_shown_as_text() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

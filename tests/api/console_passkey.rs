@@ -13,17 +13,17 @@ crate::tests![
     a_copy_of_an_authenticator_is_refused_and_recorded,
     the_passkey_of_a_disabled_user_does_not_sign_in,
     an_invalid_registration_is_refused,
-    a_passkey_is_registered_once,
+    a_passkey_is_registered_only_once,
     an_account_has_at_most_20_passkeys,
     a_passkey_confirms_a_dangerous_act,
-    a_passkey_of_somebody_else_does_not_confirm,
-    adding_and_removing_need_a_recent_confirmation,
-    the_last_factor_of_an_owner_is_not_removed,
-    a_passkey_of_somebody_else_is_answered_like_an_unknown_one,
+    a_passkey_of_somebody_else_does_not_confirm_an_act,
+    adding_and_removing_a_passkey_require_a_recent_confirmation,
+    the_only_second_factor_of_an_owner_cannot_be_removed,
+    a_passkey_of_somebody_else_is_treated_like_an_unknown_one,
     the_password_alone_does_not_sign_in_to_an_account_with_a_passkey,
     without_a_host_name_there_are_no_passkeys,
     a_sign_in_from_another_origin_is_forbidden,
-    a_sign_in_of_another_type_or_encoding_or_over_the_limit_is_refused,
+    a_body_of_another_type_or_encoding_or_over_the_limit_is_refused,
     a_name_is_shown_as_text,
 ];
 
@@ -211,7 +211,7 @@ fn an_invalid_registration_is_refused() {
     assert_eq!(app.sql("SELECT count(*) FROM passkeys"), ["0"]);
 }
 
-fn a_passkey_is_registered_once() {
+fn a_passkey_is_registered_only_once() {
     let (app, hiring) = start(false);
     let (owner, member) = (app.browser(&hiring, "owner"), app.browser(&hiring, "member"));
     let key = Authenticator::new("key");
@@ -257,7 +257,7 @@ fn a_passkey_confirms_a_dangerous_act() {
     owner.submit("/app/me/recovery-codes", &[]).expect(200);
 }
 
-fn a_passkey_of_somebody_else_does_not_confirm() {
+fn a_passkey_of_somebody_else_does_not_confirm_an_act() {
     let (app, hiring) = start(false);
     let (owner, member) = (app.browser(&hiring, "owner"), app.browser(&hiring, "member"));
     let (own, foreign) = (Authenticator::new("own"), Authenticator::new("foreign"));
@@ -272,7 +272,7 @@ fn a_passkey_of_somebody_else_does_not_confirm() {
     owner.submit("/app/confirm?next=%2Fapp", &own.get(&options).and(&[])).expect(403);
 }
 
-fn adding_and_removing_need_a_recent_confirmation() {
+fn adding_and_removing_a_passkey_require_a_recent_confirmation() {
     let (app, hiring) = start(false);
     let (owner, key) = (app.browser(&hiring, "owner"), Authenticator::new("key"));
     add_passkey(&owner, &key).expect(200);
@@ -294,7 +294,7 @@ fn adding_and_removing_need_a_recent_confirmation() {
     sign_in(&app, &key).expect(401);
 }
 
-fn the_last_factor_of_an_owner_is_not_removed() {
+fn the_only_second_factor_of_an_owner_cannot_be_removed() {
     let (app, hiring) = start(true);
     let (owner, first) = (app.browser(&hiring, "owner"), Authenticator::new("first"));
     add_passkey(&owner, &first).expect(200);
@@ -305,14 +305,14 @@ fn the_last_factor_of_an_owner_is_not_removed() {
     add_passkey(&owner, &Authenticator::new("second")).expect(303);
     owner.submit(&remove, &[]).expect(303);
     owner.submit(&format!("/app/me/passkeys/{}/remove", only_passkey(&app)), &[]).expect(409);
-    // A member needs no factor.
+    // A member needs no second factor.
     let member = app.browser(&hiring, "member");
     add_passkey(&member, &Authenticator::new("third")).expect(200);
     let id = app.sql(&format!("SELECT id FROM passkeys WHERE user_id = '{}'", hiring.staff("member"))).remove(0);
     member.submit(&format!("/app/me/passkeys/{id}/remove"), &[]).expect(303);
 }
 
-fn a_passkey_of_somebody_else_is_answered_like_an_unknown_one() {
+fn a_passkey_of_somebody_else_is_treated_like_an_unknown_one() {
     let (app, hiring) = start(false);
     let (owner, member) = (app.browser(&hiring, "owner"), app.browser(&hiring, "member"));
     add_passkey(&member, &Authenticator::new("key")).expect(200);
@@ -359,7 +359,7 @@ fn a_sign_in_from_another_origin_is_forbidden() {
     }
 }
 
-fn a_sign_in_of_another_type_or_encoding_or_over_the_limit_is_refused() {
+fn a_body_of_another_type_or_encoding_or_over_the_limit_is_refused() {
     let (app, _) = start(false);
     let long = format!("note={}", "a".repeat(4 << 20));
     for path in ["/sign-in/passkey-options", "/sign-in/passkey"] {

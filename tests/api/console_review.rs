@@ -7,17 +7,17 @@ use crate::support::stored_signup::{add_candidate, insert_signup};
 use crate::support::{Answer, App, Client, Hiring, crowd};
 
 crate::tests![
-    a_queue_begins_now_and_its_address_has_the_start_time,
+    a_queue_begins_at_the_time_of_the_request_and_its_address_has_that_time,
     each_decision_leads_to_the_next_candidate_until_nobody_is_left,
     the_list_of_a_queue_is_fixed_when_the_queue_begins,
     a_candidate_on_whom_somebody_else_decides_is_marked_and_stays_in_the_list,
     only_candidates_who_were_at_the_step_are_in_its_queue,
     a_queue_over_all_roles_has_the_new_applications_of_open_roles,
     a_queue_has_at_most_200_applications,
-    the_attachment_is_beside_the_decision,
+    the_attachment_is_shown_beside_the_decision,
     partial_requests_get_the_parts_of_the_page,
     unknown_roles_and_steps_and_invalid_start_times_are_refused,
-    hostile_names_in_the_queue_are_text,
+    hostile_names_in_the_queue_are_shown_as_text,
 ];
 
 fn start() -> (App, Hiring, Client) {
@@ -67,7 +67,7 @@ fn decide(client: &Client, page: &Answer, act: &str) -> Answer {
     client.submit(&action, &[("seen", &seen), ("back", &back), ("step", &step)])
 }
 
-fn a_queue_begins_now_and_its_address_has_the_start_time() {
+fn a_queue_begins_at_the_time_of_the_request_and_its_address_has_that_time() {
     let (_app, hiring, recruiter) = start();
     let path = app_path(&hiring, &format!("review?role={}&step={}", hiring.role_id, hiring.role_steps[1]));
     let answer = recruiter.get(&path).expect(303);
@@ -191,7 +191,7 @@ fn a_queue_has_at_most_200_applications() {
     assert_has(&begin(&recruiter, &hiring), &["Nobody is waiting here"]);
 }
 
-fn the_attachment_is_beside_the_decision() {
+fn the_attachment_is_shown_beside_the_decision() {
     let (app, hiring, recruiter) = start();
     insert_signup(&app, &hiring, Some(&hiring.candidates[0].application_id), "candidate-1@people-1.example", "first");
     let page = begin(&recruiter, &hiring);
@@ -237,7 +237,7 @@ fn unknown_roles_and_steps_and_invalid_start_times_are_refused() {
     }
 }
 
-fn hostile_names_in_the_queue_are_text() {
+fn hostile_names_in_the_queue_are_shown_as_text() {
     const SCRIPT: &str = "<script>alert(1)</script>\"'&";
     let app = App::start();
     let hiring = app.hiring_with(|document| {

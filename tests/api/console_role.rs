@@ -15,9 +15,9 @@ crate::tests![
     fewer_positions_than_hires_give_an_error_beside_the_field,
     a_copy_has_the_values_and_the_steps_of_its_source,
     a_change_by_somebody_else_shows_both_versions,
-    step_changes_and_hires_do_not_conflict,
+    step_changes_and_hires_do_not_conflict_with_a_change_to_the_role,
     a_reverted_change_is_a_conflict,
-    an_added_step_and_a_hire_do_not_conflict,
+    an_added_step_and_a_hire_do_not_conflict_with_a_change_to_the_role,
     two_forms_that_race_save_one_version,
     saving_and_opening_shows_why_a_role_stays_a_draft,
     a_role_is_closed_with_a_reason_and_reopened,
@@ -31,7 +31,7 @@ crate::tests![
     a_description_that_a_program_wrote_stays_as_it_is,
     plain_members_see_disabled_forms_and_may_not_send_them,
     a_user_who_is_demoted_while_editing_may_not_save,
-    scripts_in_every_field_are_text,
+    scripts_in_every_field_are_shown_as_text,
     pages_are_in_the_language_of_the_user,
 ];
 
@@ -250,7 +250,7 @@ fn a_change_by_somebody_else_shows_both_versions() {
     owner.submit(&path(&hiring, "edit"), &missing).expect(409);
 }
 
-fn an_added_step_and_a_hire_do_not_conflict() {
+fn an_added_step_and_a_hire_do_not_conflict_with_a_change_to_the_role() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -261,7 +261,7 @@ fn an_added_step_and_a_hire_do_not_conflict() {
     assert_eq!(role(&app, &hiring, "name, hired"), "New|1");
 }
 
-fn step_changes_and_hires_do_not_conflict() {
+fn step_changes_and_hires_do_not_conflict_with_a_change_to_the_role() {
     let app = App::start();
     let hiring = app.hiring();
     let (owner, admin) = (app.browser(&hiring, "owner"), app.user_with_all(&hiring.staff("admin")));
@@ -509,7 +509,7 @@ fn a_user_who_is_demoted_while_editing_may_not_save() {
     assert_eq!(role(&app, &hiring, "name"), "Engineer");
 }
 
-fn scripts_in_every_field_are_text() {
+fn scripts_in_every_field_are_shown_as_text() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

@@ -18,8 +18,8 @@ crate::tests![
     the_only_step_of_an_open_role_cannot_be_removed,
     the_page_counts_the_candidates_at_each_step,
     plain_members_see_disabled_forms_and_may_not_send_them,
-    a_step_of_another_role_gets_the_answer_of_an_unknown_step,
-    scripts_in_names_are_text,
+    a_step_of_another_role_is_treated_like_an_unknown_step,
+    scripts_in_names_are_shown_as_text,
 ];
 
 fn path(hiring: &Hiring, page: &str) -> String {
@@ -256,7 +256,7 @@ fn plain_members_see_disabled_forms_and_may_not_send_them() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["0"]);
 }
 
-fn a_step_of_another_role_gets_the_answer_of_an_unknown_step() {
+fn a_step_of_another_role_is_treated_like_an_unknown_step() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");
@@ -267,7 +267,7 @@ fn a_step_of_another_role_gets_the_answer_of_an_unknown_step() {
     }
 }
 
-fn scripts_in_names_are_text() {
+fn scripts_in_names_are_shown_as_text() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

@@ -12,7 +12,7 @@ crate::tests![
     the_list_of_an_organization_without_roles_shows_what_to_do,
     roles_are_paged,
     plain_members_get_no_button_for_a_new_role,
-    hostile_names_are_text,
+    hostile_names_are_shown_as_text,
     an_unknown_status_and_an_invalid_cursor_are_refused,
     the_list_is_in_the_users_language,
 ];
@@ -135,7 +135,7 @@ fn plain_members_get_no_button_for_a_new_role() {
     }
 }
 
-fn hostile_names_are_text() {
+fn hostile_names_are_shown_as_text() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let role = crate::support::hiring::first_role_of(document);

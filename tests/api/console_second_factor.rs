@@ -6,23 +6,23 @@ use crate::support::console::{Phone, browser_with_app, codes_of, set_up_app, sta
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    owners_and_admins_must_set_up_a_factor_before_anything_else,
-    other_members_need_no_factor,
-    an_organization_can_require_a_factor_of_all_its_members,
-    a_form_sent_without_the_required_factor_is_refused_with_an_explanation,
+    owners_and_admins_must_set_up_a_second_factor_before_anything_else,
+    members_who_are_neither_owners_nor_admins_need_no_second_factor,
+    an_organization_can_require_a_second_factor_of_all_its_members,
+    a_form_sent_without_the_required_second_factor_is_refused_with_an_explanation,
     the_setup_leads_to_the_page_that_the_person_requested,
-    an_app_is_set_up_with_a_code_and_ten_recovery_codes_are_shown_once,
+    an_app_is_set_up_with_a_code_and_then_ten_recovery_codes_are_shown_once,
     a_wrong_code_shows_the_same_secret_again_and_stores_nothing,
     a_secret_belongs_to_its_session_and_its_form,
     setting_up_an_app_ends_other_sessions,
     a_replaced_app_no_longer_works,
-    a_repeated_form_shows_no_codes_and_accepts_no_code_again,
-    the_last_required_factor_cannot_be_removed,
+    a_repeated_form_is_refused_and_shows_no_recovery_codes,
+    the_only_required_second_factor_cannot_be_removed,
     an_app_that_is_not_required_can_be_removed_with_its_recovery_codes,
     new_recovery_codes_replace_the_old_ones,
-    without_a_factor_there_is_nothing_to_remove_and_no_recovery_code,
+    without_a_second_factor_there_is_nothing_to_remove_and_no_recovery_code,
     the_account_page_shows_the_second_factor,
-    the_acts_are_recorded_without_secrets,
+    changes_to_second_factors_are_recorded_without_secrets,
     the_qr_code_contains_the_key_and_the_names,
 ];
 
@@ -49,7 +49,7 @@ fn count(app: &App, table: &str) -> String {
     app.sql(&format!("SELECT count(*) FROM {table}")).concat()
 }
 
-fn owners_and_admins_must_set_up_a_factor_before_anything_else() {
+fn owners_and_admins_must_set_up_a_second_factor_before_anything_else() {
     let (app, hiring) = strict();
     let passkeys = ["/app/me/passkeys/new", "/app/me/passkeys/options", "/app/me/passkeys"];
     let allowed = [&[PATH, SET_UP, "/app/sign-out"], &passkeys[..]].concat();
@@ -75,7 +75,7 @@ fn owners_and_admins_must_set_up_a_factor_before_anything_else() {
     }
 }
 
-fn other_members_need_no_factor() {
+fn members_who_are_neither_owners_nor_admins_need_no_second_factor() {
     let (app, hiring) = strict();
     for org_role in ["moderator", "hr_representative", "member"] {
         app.browser(&hiring, org_role).get("/app").expect(200);
@@ -87,7 +87,7 @@ fn other_members_need_no_factor() {
     member.get("/app").expect(303);
 }
 
-fn an_organization_can_require_a_factor_of_all_its_members() {
+fn an_organization_can_require_a_second_factor_of_all_its_members() {
     let (app, hiring) = strict();
     let other = app.hiring();
     let members = [app.browser(&hiring, "member"), app.browser(&other, "member")];
@@ -102,7 +102,7 @@ fn an_organization_can_require_a_factor_of_all_its_members() {
     members[0].submit(REMOVE, &[]).expect(303);
 }
 
-fn a_form_sent_without_the_required_factor_is_refused_with_an_explanation() {
+fn a_form_sent_without_the_required_second_factor_is_refused_with_an_explanation() {
     let (app, hiring) = strict();
     let owner = app.browser(&hiring, "owner");
     let page = owner.submit("/app/me/preferences", &[("language", "de")]).expect(403).text();
@@ -128,7 +128,7 @@ fn the_setup_leads_to_the_page_that_the_person_requested() {
     assert!(!page.contains("evil"), "{page}");
 }
 
-fn an_app_is_set_up_with_a_code_and_ten_recovery_codes_are_shown_once() {
+fn an_app_is_set_up_with_a_code_and_then_ten_recovery_codes_are_shown_once() {
     let (app, _, owner) = start();
     let page = owner.get(SET_UP).expect(200);
     assert_eq!(page.header("cache-control"), Some("no-store"));
@@ -195,7 +195,7 @@ fn a_replaced_app_no_longer_works() {
     app.try_sign_in(&email, Some(&new.shown(&app))).expect(200);
 }
 
-fn a_repeated_form_shows_no_codes_and_accepts_no_code_again() {
+fn a_repeated_form_is_refused_and_shows_no_recovery_codes() {
     let (app, _, owner) = start();
     let phone = Phone::scan(&owner.get(SET_UP).expect(200).text());
     let code = phone.shown(&app);
@@ -205,7 +205,7 @@ fn a_repeated_form_shows_no_codes_and_accepts_no_code_again() {
     assert_eq!(count(&app, "recovery_codes"), "10");
 }
 
-fn the_last_required_factor_cannot_be_removed() {
+fn the_only_required_second_factor_cannot_be_removed() {
     let (app, hiring) = strict();
     let owner = app.browser(&hiring, "owner");
     set_up_app(&app, &owner);
@@ -241,7 +241,7 @@ fn new_recovery_codes_replace_the_old_ones() {
     assert!(owner.get(PATH).expect(200).text().contains("9 unused codes"));
 }
 
-fn without_a_factor_there_is_nothing_to_remove_and_no_recovery_code() {
+fn without_a_second_factor_there_is_nothing_to_remove_and_no_recovery_code() {
     let (app, _, owner) = start();
     owner.submit(REMOVE, &[]).expect(404);
     owner.submit(CODES, &[]).expect(404);
@@ -257,7 +257,7 @@ fn the_account_page_shows_the_second_factor() {
     assert!(owner.get("/app/me").expect(200).text().contains("Authenticator app"));
 }
 
-fn the_acts_are_recorded_without_secrets() {
+fn changes_to_second_factors_are_recorded_without_secrets() {
     let (app, hiring) = strict();
     let (member, phone) = browser_with_app(&app, &hiring, "member");
     member.submit(CODES, &[]).expect(200);

@@ -11,16 +11,16 @@ use crate::support::{App, Hiring};
 crate::tests![
     an_owner_requires_a_second_factor_of_all_members_and_stops_requiring_it,
     a_setting_that_is_sent_twice_is_recorded_once,
-    the_page_names_the_members_without_a_factor,
+    the_page_names_the_members_without_a_second_factor,
     twenty_members_are_named_and_the_others_are_counted,
     only_owners_and_admins_see_and_change_the_setting,
     a_change_requires_a_recent_confirmation,
     an_invalid_value_is_refused,
     the_page_and_the_api_change_the_same_setting,
     the_page_of_a_demonstration_explains_that_nothing_is_required,
-    scripts_in_names_are_text,
+    scripts_in_names_are_shown_as_text,
     platform_admins_see_the_age_of_the_newest_backup,
-    platform_admins_see_who_makes_the_backups_of_a_server,
+    platform_admins_see_who_makes_the_backups_of_a_database_server,
 ];
 
 const FIELD: &str = "requireSecondFactor";
@@ -70,7 +70,7 @@ fn a_setting_that_is_sent_twice_is_recorded_once() {
     assert_eq!(changes(&app).len(), 1);
 }
 
-fn the_page_names_the_members_without_a_factor() {
+fn the_page_names_the_members_without_a_second_factor() {
     let app = App::with(Options {
         base_url: Some(crate::support::authenticator::ORIGIN.to_owned()),
         requires_second_factors: false,
@@ -178,14 +178,14 @@ fn the_page_of_a_demonstration_explains_that_nothing_is_required() {
     assert!(page.contains("This is a demonstration"), "{page}");
 }
 
-fn scripts_in_names_are_text() {
+fn scripts_in_names_are_shown_as_text() {
     let (app, hiring) = start(false);
     app.change("UPDATE users SET name = '<script>alert(1)</script>'");
     let page = app.browser(&hiring, "owner").get(&path(&hiring)).expect(200).text();
     assert!(!page.contains("<script>alert") && page.contains("alert(1)"), "{page}");
 }
 
-fn platform_admins_see_who_makes_the_backups_of_a_server() {
+fn platform_admins_see_who_makes_the_backups_of_a_database_server() {
     let (app, hiring) = start(false);
     let admin = app.browser_of("admin@appliance.example");
     for (language, words) in [

@@ -1,5 +1,5 @@
-//! Forms and pages that wait for a confirmation while their session ends: after the sign-in, the person can send the
-//! form, or the page is opened.
+//! Forms and pages that wait for a confirmation when the session ends: after the next sign-in, the person can send the
+//! form, or the page opens.
 
 use crate::console_passkey::{cookie, start as start_with_passkeys, stranger};
 use crate::support::authenticator::{Authenticator, add_passkey};
@@ -7,7 +7,7 @@ use crate::support::console::{PASSWORD, Phone, SAME_ORIGIN, browser_with_app};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    a_form_that_waits_for_a_confirmation_is_sent_after_the_sign_in,
+    a_form_that_waits_for_a_confirmation_can_be_sent_after_the_sign_in,
     a_page_that_waits_for_a_confirmation_is_opened_after_the_sign_in,
     a_dialog_carries_the_form_through_the_sign_in,
     a_passkey_carries_the_form_through_the_sign_in,
@@ -57,7 +57,7 @@ fn sign_in(app: &App, hiring: &Hiring, phone: &Phone, page: &str) -> (Client, An
     (app.anonymous().with_header(SAME_ORIGIN.0, SAME_ORIGIN.1).with_header("Cookie", &session), answer)
 }
 
-fn a_form_that_waits_for_a_confirmation_is_sent_after_the_sign_in() {
+fn a_form_that_waits_for_a_confirmation_can_be_sent_after_the_sign_in() {
     let (app, hiring, owner, phone) = start();
     let sent = [NOTE, ("confirmation.code", "123456")];
     let page = owner.submit(CONFIRM_REMOVE, &sent).expect(401).text();
@@ -85,7 +85,7 @@ fn a_dialog_carries_the_form_through_the_sign_in() {
     assert!(part.starts_with("<template data-dialog>") && part.contains("Your session had ended"), "{part}");
     let (_, answer) = sign_in(&app, &hiring, &phone, &part);
     assert_eq!(with(&hidden_fields(&answer.expect(200).text(), REMOVE), &[]), [NOTE]);
-    // A dialog in place of a page leads back to the page on which it opened.
+    // A sign-in dialog that is shown instead of a page leads back to the page on which the dialog opened.
     let part = owner.send("GET", "/app/me", &[("X-Part", "1")], b"").expect(401).text();
     assert!(part.contains("data-here") && !part.contains("Your session had ended"), "{part}");
 }

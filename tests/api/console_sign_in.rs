@@ -9,20 +9,20 @@ use crate::support::{Answer, App, Client};
 crate::tests![
     signing_in_leads_to_the_requested_page,
     a_link_to_another_site_is_not_followed,
-    a_signed_in_person_is_sent_on,
+    a_signed_in_person_is_redirected_to_the_requested_page,
     a_wrong_password_shows_the_form_with_the_address,
-    a_sign_in_waits_after_too_many_failures,
+    a_sign_in_must_wait_after_too_many_failures,
     a_sign_in_from_another_origin_is_forbidden,
-    a_sign_in_of_another_type_or_over_the_limit_is_refused,
+    a_sign_in_body_of_another_type_or_over_the_limit_is_refused,
     a_repeated_field_is_refused,
     a_form_is_carried_through_the_sign_in,
     a_link_signs_in_once_with_a_new_password,
     concurrent_uses_of_a_link_set_one_password,
-    a_refused_password_shows_the_form_of_the_link_with_an_error,
+    a_refused_password_shows_the_form_again_with_an_error,
     unknown_and_expired_links_and_those_of_disabled_users_are_gone,
     a_link_of_the_demo_asks_for_no_password,
     a_join_from_another_origin_is_forbidden,
-    a_join_of_another_type_or_over_the_limit_is_refused,
+    a_join_body_of_another_type_or_over_the_limit_is_refused,
     a_new_link_replaces_the_earlier_one,
     other_sessions_end_when_their_user_changes_the_password,
 ];
@@ -69,7 +69,7 @@ fn a_link_to_another_site_is_not_followed() {
     }
 }
 
-fn a_signed_in_person_is_sent_on() {
+fn a_signed_in_person_is_redirected_to_the_requested_page() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -94,7 +94,7 @@ fn a_wrong_password_shows_the_form_with_the_address() {
     assert!(!browser(&app).submit("/sign-in", &hostile).text().contains("<script>alert"));
 }
 
-fn a_sign_in_waits_after_too_many_failures() {
+fn a_sign_in_must_wait_after_too_many_failures() {
     let app = App::start();
     let hiring = app.hiring();
     let email = hiring.email("owner");
@@ -114,7 +114,7 @@ fn a_sign_in_from_another_origin_is_forbidden() {
     for (name, value, language, reason) in [
         ("Sec-Fetch-Site", "cross-site", "en", "We could not process the request"),
         ("Sec-Fetch-Site", "cross-site", "de", "Wir konnten die Anfrage so nicht verarbeiten"),
-        ("Origin", "http://evil.example", "en", "You opened this service as http://evil.example"),
+        ("Origin", "http://evil.example", "en", "You opened this service at http://evil.example"),
         ("Origin", "http://evil.example", "es", "Ha abierto este servicio en http://evil.example"),
     ] {
         let client = app.anonymous().with_header(name, value).with_header("Accept-Language", language);
@@ -124,7 +124,7 @@ fn a_sign_in_from_another_origin_is_forbidden() {
     }
 }
 
-fn a_sign_in_of_another_type_or_over_the_limit_is_refused() {
+fn a_sign_in_body_of_another_type_or_over_the_limit_is_refused() {
     let app = App::start();
     assert_refuses_other_bodies(&app, "/sign-in");
 }
@@ -155,7 +155,7 @@ fn a_form_is_carried_through_the_sign_in() {
     let page = answer.text();
     assert!(page.contains(r#"<form method="post" action="/app/me/preferences""#), "{page}");
     assert!(page.contains(r#"<input type="hidden" name="language" value="de">"#), "{page}");
-    // A target elsewhere is dropped.
+    // A target on another site is dropped.
     let fields = [("email", &*email), ("password", PASSWORD), ("to", "https://evil.example/"), ("sent.language", "de")];
     assert_eq!(browser(&app).submit("/sign-in", &fields).expect(303).header("location"), Some("/app"));
     // The form survives a wrong password.
@@ -208,7 +208,7 @@ fn concurrent_uses_of_a_link_set_one_password() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_refused_password_shows_the_form_of_the_link_with_an_error() {
+fn a_refused_password_shows_the_form_again_with_an_error() {
     let app = App::start();
     let hiring = app.hiring();
     let path = sign_in_link(&app, &hiring.staff("owner"), LinkPurpose::Invitation);
@@ -258,7 +258,7 @@ fn a_join_from_another_origin_is_forbidden() {
     browser(&app).submit(&path, &[]).expect(303);
 }
 
-fn a_join_of_another_type_or_over_the_limit_is_refused() {
+fn a_join_body_of_another_type_or_over_the_limit_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     assert_refuses_other_bodies(&app, &sign_in_link(&app, &hiring.staff("owner"), LinkPurpose::Reset));
@@ -278,7 +278,8 @@ fn other_sessions_end_when_their_user_changes_the_password() {
     let hiring = app.hiring();
     let (here, elsewhere) = (app.browser(&hiring, "owner"), app.sign_in(&hiring.email("owner"), PASSWORD));
     here.submit("/app/me/password", &[("current", PASSWORD), ("new", OTHER)]).expect(303);
-    // If a person changes the password in a browser, that browser's session continues and all others end.
+    // If a person changes the password in a browser, that browser's session continues, and the person's other sessions
+    // end.
     elsewhere.get("/app").expect(303);
     here.get("/app").expect(200);
 }

@@ -1,4 +1,4 @@
-//! The second step of a sign-in: `/sign-in/code`, and `code` of `POST /api/auth/sign-in`.
+//! The second step of a sign-in: `/sign-in/code`, and the field `code` of `POST /api/auth/sign-in`.
 
 use serde_json::json;
 
@@ -20,18 +20,18 @@ crate::tests![
     the_second_step_is_bound_to_its_browser_and_to_the_password,
     the_second_step_ends_after_five_minutes,
     a_changed_cookie_is_refused,
-    wrong_codes_and_passwords_are_throttled_together_and_a_right_password_does_not_help,
+    wrong_codes_and_passwords_are_throttled_together_even_after_a_correct_password,
     of_two_sign_ins_with_one_code_only_one_succeeds,
     the_page_and_the_form_that_the_person_wanted_survive_both_steps,
-    a_user_without_an_app_is_asked_for_another_recovery_code,
+    a_user_without_an_app_is_asked_for_another_recovery_code_after_a_wrong_code,
     a_code_from_another_origin_is_forbidden,
-    a_code_of_another_type_or_over_the_limit_is_refused,
-    the_page_of_the_code_can_be_reloaded,
-    the_api_requires_the_code_of_an_account_with_a_factor,
-    the_api_ignores_the_code_of_an_account_without_a_factor,
+    a_body_of_another_type_or_over_the_limit_is_refused,
+    the_code_page_can_be_reloaded,
+    the_api_requires_a_code_for_an_account_with_a_second_factor,
+    the_api_ignores_a_code_for_an_account_without_a_second_factor,
     a_reset_link_continues_with_the_code,
-    a_link_for_a_lost_factor_removes_all_factors,
-    a_removed_factor_ends_the_second_step,
+    a_link_for_a_lost_second_factor_removes_all_second_factors_of_the_user,
+    removing_the_second_factor_ends_the_second_step,
     the_cookies_behind_https_are_secure_and_bound_to_their_host,
 ];
 
@@ -179,10 +179,10 @@ fn a_changed_cookie_is_refused() {
     }
 }
 
-fn wrong_codes_and_passwords_are_throttled_together_and_a_right_password_does_not_help() {
+fn wrong_codes_and_passwords_are_throttled_together_even_after_a_correct_password() {
     let all = start();
     for attempt in 0..5 {
-        // Each attempt begins with the right password, which must not clear the failures.
+        // Each attempt begins with the correct password, which must not clear the failures.
         let page = all.begin().submit(CODE, &[("code", &format!("00000{attempt}"))]).expect(401).text();
         assert!(page.contains("This code is wrong") && page.contains(r#"action="/sign-in/code""#), "{page}");
     }
@@ -235,7 +235,7 @@ fn the_page_and_the_form_that_the_person_wanted_survive_both_steps() {
     assert_eq!(answer.header("location"), Some("/app"));
 }
 
-fn a_user_without_an_app_is_asked_for_another_recovery_code() {
+fn a_user_without_an_app_is_asked_for_another_recovery_code_after_a_wrong_code() {
     let (app, hiring) = console_passkey::start(false);
     let owner = app.browser(&hiring, "owner");
     add_passkey(&owner, &Authenticator::new("key")).expect(200);
@@ -260,7 +260,7 @@ fn a_code_from_another_origin_is_forbidden() {
     browser.submit(CODE, &[("code", &all.shown())]).expect(303);
 }
 
-fn a_code_of_another_type_or_over_the_limit_is_refused() {
+fn a_body_of_another_type_or_over_the_limit_is_refused() {
     let all = start();
     let begun = all.begin();
     begun.post(CODE, &json!({ "code": all.shown() })).expect(415);
@@ -270,14 +270,14 @@ fn a_code_of_another_type_or_over_the_limit_is_refused() {
     begun.submit(CODE, &[("code", &"1".repeat(1_000))]).expect(401);
 }
 
-fn the_page_of_the_code_can_be_reloaded() {
+fn the_code_page_can_be_reloaded() {
     let all = start();
     assert!(all.begin().get(CODE).expect(200).text().contains("one-time-code"));
     let page = all.browser().get(CODE).expect(200).text();
     assert!(page.contains(r#"action="/sign-in""#) && !page.contains("one-time-code"), "{page}");
 }
 
-fn the_api_requires_the_code_of_an_account_with_a_factor() {
+fn the_api_requires_a_code_for_an_account_with_a_second_factor() {
     let all = start();
     let email = all.email();
     let missing = all.app.try_sign_in(&email, None).refused(400, "validation_error");
@@ -297,13 +297,13 @@ fn the_api_requires_the_code_of_an_account_with_a_factor() {
     all.app.try_sign_in(&email, Some(&all.codes[3])).refused(401, "unauthorized");
 }
 
-fn the_api_ignores_the_code_of_an_account_without_a_factor() {
+fn the_api_ignores_a_code_for_an_account_without_a_second_factor() {
     let app = App::with(Options { requires_second_factors: true, ..Options::default() });
     let hiring = app.hiring();
     let email = hiring.email("owner");
     app.set_password(&email, PASSWORD);
     app.try_sign_in(&email, Some("000000")).expect(200);
-    // The session opens `me`, but the console leads only to the setup of a second factor.
+    // `GET /api/v1/me` accepts the session, but the console redirects to the setup of a second factor.
     let session = app.sign_in(&email, PASSWORD);
     session.get("/api/v1/me").expect(200);
     session.get("/app").expect(303);
@@ -322,7 +322,7 @@ fn a_reset_link_continues_with_the_code() {
     all.browser().submit(&link, &[("password", "nine lanterns at dusk")]).expect(410);
 }
 
-fn a_link_for_a_lost_factor_removes_all_factors() {
+fn a_link_for_a_lost_second_factor_removes_all_second_factors_of_the_user() {
     let all = start();
     let (admin, _) = browser_with_app(&all.app, &all.hiring, "admin");
     let count = |table: &str| all.app.sql(&format!("SELECT count(*) FROM {table}")).concat();
@@ -337,7 +337,7 @@ fn a_link_for_a_lost_factor_removes_all_factors() {
     admin.get("/app").expect(200);
 }
 
-fn a_removed_factor_ends_the_second_step() {
+fn removing_the_second_factor_ends_the_second_step() {
     let all = start();
     let begun = all.begin();
     all.app.change("DELETE FROM totp_secrets; DELETE FROM recovery_codes");

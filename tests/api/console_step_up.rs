@@ -18,7 +18,7 @@ crate::tests![
     a_page_is_shown_after_the_confirmation,
 ];
 
-/// The last confirmation counts for less than this time.
+/// A confirmation counts as recent for less than this time.
 const RECENT_SECONDS: u64 = 600;
 
 const SET_UP: &str = "/app/me/authenticator";
@@ -218,7 +218,7 @@ impl ConfirmForm {
     }
 }
 
-/// Returns the text of an attribute in HTML.
+/// Returns an attribute's value with its character references decoded.
 fn text(html: &str) -> String {
     let references = [("&#60;", "<"), ("&#62;", ">"), ("&#34;", "\""), ("&#39;", "'"), ("&#38;", "&")];
     references.iter().fold(html.to_owned(), |text, (reference, character)| text.replace(reference, character))

@@ -10,11 +10,11 @@ use crate::support::{App, Client, Hiring, crowd};
 crate::tests![
     a_batch_does_what_single_marks_do,
     applications_are_put_aside_at_any_step,
-    an_application_with_the_same_due_day_is_done_and_not_undone,
+    an_application_that_already_has_the_due_day_is_reported_as_done_and_not_undone,
     an_undo_restores_the_earlier_due_days,
     a_mark_that_was_followed_by_another_act_is_reported_and_not_undone,
-    an_invalid_due_day_refuses_the_batch,
-    a_due_day_belongs_to_the_action_later,
+    a_batch_with_an_invalid_due_day_is_refused,
+    only_the_action_later_accepts_a_due_day_and_it_refuses_the_fields_of_other_actions,
     a_dry_run_changes_nothing,
     five_hundred_applications_are_put_aside_in_one_batch,
     marks_on_erased_candidates_are_reported_and_not_undone,
@@ -30,7 +30,7 @@ fn undo(staff: &Client, hiring: &Hiring, batch: &Value) -> Value {
     staff.post_empty(&path).expect(200).json()
 }
 
-/// Returns the due day of each application in the database. The text is empty if the application has no later mark.
+/// Returns the due day of each application in the database, or an empty string if the application has no later mark.
 fn marks(app: &App) -> Vec<String> {
     app.sql("SELECT coalesce(later_due_on, '') FROM candidate_roles ORDER BY id")
 }
@@ -81,7 +81,7 @@ fn applications_are_put_aside_at_any_step() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_application_with_the_same_due_day_is_done_and_not_undone() {
+fn an_application_that_already_has_the_due_day_is_reported_as_done_and_not_undone() {
     let (app, hiring, staff) = start();
     staff.put(&mark_path(&hiring, 0), &json!({ "days": 3 })).expect(200);
     let batch = decide(&staff, &hiring, &later(&hiring, 3));
@@ -139,7 +139,7 @@ fn a_mark_that_was_followed_by_another_act_is_reported_and_not_undone() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_invalid_due_day_refuses_the_batch() {
+fn a_batch_with_an_invalid_due_day_is_refused() {
     let (app, hiring, staff) = start();
     let before = traces(&app);
     for (due, field) in [
@@ -166,7 +166,7 @@ fn an_invalid_due_day_refuses_the_batch() {
     assert_eq!(marks(&app), ["2027-11-21"; 3]);
 }
 
-fn a_due_day_belongs_to_the_action_later() {
+fn only_the_action_later_accepts_a_due_day_and_it_refuses_the_fields_of_other_actions() {
     let (app, hiring, staff) = start();
     let mut body = reject_all(&hiring);
     (body["days"], body["dueOn"]) = (json!(3), json!("2026-11-24"));

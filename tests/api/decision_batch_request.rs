@@ -7,12 +7,12 @@ use crate::support::crowd;
 
 crate::tests![
     a_batch_has_1_to_500_items,
-    invalid_members_are_reported_together,
+    invalid_fields_are_reported_together,
     the_step_of_a_move_must_be_a_step_of_the_role,
-    a_role_of_another_organization_gets_the_answer_of_an_unknown_role,
+    a_role_of_another_organization_is_treated_like_an_unknown_role,
     a_dry_run_is_answered_like_the_batch_and_changes_nothing,
     a_repeated_request_decides_once,
-    the_stored_response_about_one_erased_candidate_is_gone,
+    the_stored_response_about_an_erased_candidate_is_gone,
 ];
 
 fn a_batch_has_1_to_500_items() {
@@ -36,7 +36,7 @@ fn a_batch_has_1_to_500_items() {
     assert_sound(&app);
 }
 
-fn invalid_members_are_reported_together() {
+fn invalid_fields_are_reported_together() {
     let (app, hiring, staff) = start();
     let before = traces(&app);
     let ids = applications(&hiring);
@@ -103,7 +103,7 @@ fn the_step_of_a_move_must_be_a_step_of_the_role() {
     assert_eq!(answer["items"][0]["detail"], "the application does not have this step");
 }
 
-fn a_role_of_another_organization_gets_the_answer_of_an_unknown_role() {
+fn a_role_of_another_organization_is_treated_like_an_unknown_role() {
     let (app, hiring, staff) = start();
     let other = app.hiring();
     let problem = |role: &str| {
@@ -149,7 +149,7 @@ fn a_repeated_request_decides_once() {
     assert_eq!(outcomes(&decide(&staff, &hiring, &reject_all(&hiring))), ["done", "conflict", "conflict"]);
 }
 
-fn the_stored_response_about_one_erased_candidate_is_gone() {
+fn the_stored_response_about_an_erased_candidate_is_gone() {
     let (app, hiring, staff) = start();
     let repeated = staff.with_header("Idempotency-Key", "batch-1");
     let application = &hiring.candidates[0].application_id;

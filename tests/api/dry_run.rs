@@ -12,7 +12,7 @@ crate::tests![
     a_dry_run_is_refused_like_the_decision,
     dry_runs_are_in_the_usage_log,
     concurrent_dry_runs_fill_no_position,
-    values_other_than_true_and_false_are_refused,
+    values_of_dry_run_other_than_true_and_false_are_refused,
     requests_with_dry_run_false_or_absent_take_effect,
     dry_runs_succeed_on_tables_that_refuse_writes,
 ];
@@ -115,7 +115,7 @@ fn concurrent_dry_runs_fill_no_position() {
     app.key(&secret).post_empty(&hiring.hire(0)).expect(200);
 }
 
-fn values_other_than_true_and_false_are_refused() {
+fn values_of_dry_run_other_than_true_and_false_are_refused() {
     let (app, hiring, staff) = start();
     let before = state(&app);
     for (decision, step) in DECISIONS {
@@ -125,7 +125,7 @@ fn values_other_than_true_and_false_are_refused() {
             assert_eq!(refused.fields(), ["dryRun"], "{decision} {query}");
         }
     }
-    // With another error, the invalid parameter is reported under that error's code.
+    // If the request has another error too, the invalid parameter is reported under that error's code.
     let wrong = json!({ "outcomeNotes": 1 });
     let both = staff.post(&format!("{}?dryRun=no", hiring.reject(0)), &wrong).refused(400, "bad_request");
     assert_eq!(both.fields(), ["outcomeNotes", "dryRun"]);
@@ -140,7 +140,7 @@ fn requests_with_dry_run_false_or_absent_take_effect() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["2"]);
 }
 
-/// A dry run that updates one of these tables fails in this test.
+/// The test makes these tables refuse updates, so a dry run that updates one of them fails.
 fn dry_runs_succeed_on_tables_that_refuse_writes() {
     let (app, hiring, staff) = start();
     for table in ["candidate_role_steps", "candidate_roles", "roles", "organization_statuses"] {

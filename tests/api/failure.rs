@@ -17,15 +17,15 @@ crate::tests![
     a_damaged_file_causes_a_500_page_for_browsers,
     a_damaged_file_causes_a_500_for_requests_that_read_it,
     a_service_with_a_damaged_file_is_alive_but_not_ready,
-    writes_are_unavailable_and_undone_while_another_process_holds_the_lock,
-    a_refusal_is_unavailable_when_its_usage_row_cannot_be_written,
+    writes_are_unavailable_and_change_nothing_while_another_process_holds_the_lock,
+    a_refusal_is_replaced_by_unavailable_when_its_usage_row_cannot_be_written,
     reads_continue_while_another_process_writes,
     a_form_that_cannot_be_stored_is_shown_again_with_its_input,
     a_form_without_a_permit_for_its_file_is_shown_again_with_its_input,
     a_stopping_service_finishes_requests_in_progress,
     a_stopping_service_closes_idle_connections,
     a_stopped_service_leaves_one_file,
-    a_service_continues_after_a_stop,
+    a_restarted_service_continues_with_the_stored_data,
 ];
 
 /// Asserts that an answer is an internal error that reveals no cause.
@@ -99,7 +99,7 @@ fn a_service_with_a_damaged_file_is_alive_but_not_ready() {
     assert_internal_error(app.anonymous().get("/readyz"));
 }
 
-fn writes_are_unavailable_and_undone_while_another_process_holds_the_lock() {
+fn writes_are_unavailable_and_change_nothing_while_another_process_holds_the_lock() {
     let app = App::start();
     let hiring = app.hiring();
     let (key_id, secret) = app.make_key(&hiring.staff("owner"));
@@ -137,7 +137,7 @@ fn writes_are_unavailable_and_undone_while_another_process_holds_the_lock() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_refusal_is_unavailable_when_its_usage_row_cannot_be_written() {
+fn a_refusal_is_replaced_by_unavailable_when_its_usage_row_cannot_be_written() {
     let app = App::start();
     let hiring = app.hiring();
     let (key_id, secret) = app.make_key(&hiring.staff("owner"));
@@ -334,7 +334,7 @@ fn a_stopped_service_leaves_one_file() {
     assert!(!wal.exists() || std::fs::metadata(&wal).unwrap().len() == 0);
 }
 
-fn a_service_continues_after_a_stop() {
+fn a_restarted_service_continues_with_the_stored_data() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));

@@ -19,7 +19,7 @@ crate::tests![
     a_connection_stays_usable_after_a_refused_body,
 ];
 
-/// A timeout that is shorter than any wait of the server for a body, and far longer than an answer takes.
+/// A timeout that is shorter than the server's shortest wait for a body, and far longer than an answer takes.
 const AT_ONCE: Duration = Duration::from_secs(4);
 
 fn open(app: &App) -> TcpStream {
@@ -50,7 +50,8 @@ fn code(body: &str) -> String {
 fn an_invalid_host_is_a_bad_request() {
     let app = App::start();
     let portal = app.hiring().portal();
-    // These paths have a fixed answer, a cached response, and an answer that depends on the caller.
+    // The first path has a fixed answer, the second a cached response, and the third an answer that depends on the
+    // caller.
     app.anonymous().get(&portal).expect(200);
     let key = format!("Authorization: Bearer {}\r\n", app.admin_secret());
     let paths = [("/healthz", ""), (portal.as_str(), ""), ("/api/v1/me", key.as_str())];

@@ -7,13 +7,13 @@ use crate::support::app::{Options, daily_backups, wait_for_backup};
 
 crate::tests![
     the_root_names_the_service,
-    healthz_reports_that_the_process_lives,
+    healthz_reports_that_the_process_is_alive,
     readyz_reports_that_the_file_can_be_read_and_written,
     readyz_writes_to_the_file,
     head_requests_work_like_get_requests,
-    other_methods_are_405_with_allow,
+    unsupported_methods_are_answered_with_405_and_allow,
     credentials_are_ignored,
-    similar_paths_are_404,
+    similar_paths_are_answered_with_404,
     a_stalled_reader_is_reported_until_it_ends,
     old_and_missing_backups_cause_a_warning,
 ];
@@ -28,7 +28,7 @@ fn the_root_names_the_service() {
     assert_eq!(answer.json(), json!({ "name": "Recruiting appliance", "version": version }));
 }
 
-fn healthz_reports_that_the_process_lives() {
+fn healthz_reports_that_the_process_is_alive() {
     let app = App::start();
     let answer = app.anonymous().get("/healthz").expect(200);
     assert_eq!(answer.header("content-type"), Some("text/plain; charset=utf-8"));
@@ -69,7 +69,7 @@ fn head_requests_work_like_get_requests() {
     }
 }
 
-fn other_methods_are_405_with_allow() {
+fn unsupported_methods_are_answered_with_405_and_allow() {
     let app = App::start();
     for path in PATHS {
         for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
@@ -88,7 +88,7 @@ fn credentials_are_ignored() {
     assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), ["0"]);
 }
 
-fn similar_paths_are_404() {
+fn similar_paths_are_answered_with_404() {
     let app = App::start();
     for path in ["/healthz/", "/readyz/x", "//", "/HEALTHZ", "/metrics", "/favicon.ico"] {
         app.anonymous().get(path).refused(404, "not_found");

@@ -9,7 +9,7 @@ crate::tests![
     the_page_is_in_the_language_of_the_reader,
     the_page_links_to_the_portal_only_if_there_is_exactly_one,
     the_page_is_protected_and_loads_nothing_from_elsewhere,
-    hostile_names_on_the_page_are_text,
+    hostile_names_on_the_page_are_shown_as_text,
     a_repeated_parameter_is_refused_only_for_people,
 ];
 
@@ -99,7 +99,7 @@ fn the_page_is_protected_and_loads_nothing_from_elsewhere() {
     }
 }
 
-fn hostile_names_on_the_page_are_text() {
+fn hostile_names_on_the_page_are_shown_as_text() {
     let app = App::start();
     app.hiring();
     app.change("UPDATE organizations SET name = '<script>alert(1)</script>{organization}'");

@@ -12,7 +12,7 @@ use crate::support::{Behaviour, Receiver};
 crate::tests![
     an_answer_other_than_2xx_fails_with_its_status,
     a_redirect_is_not_followed,
-    the_final_answer_after_informational_answers_decides,
+    the_final_answer_after_informational_answers_decides_the_outcome,
     an_invalid_answer_fails_with_the_reason,
     a_truncated_answer_fails,
     an_answer_over_64_kib_fails,
@@ -93,7 +93,7 @@ fn a_redirect_is_not_followed() {
     assert_eq!(elsewhere.connections(), 0);
 }
 
-fn the_final_answer_after_informational_answers_decides() {
+fn the_final_answer_after_informational_answers_decides_the_outcome() {
     assert_each_delivers(vec![
         ("100", raw("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 204 X\r\n\r\n")),
         ("103", raw("HTTP/1.1 103 X\r\nLink: </x>\r\n\r\nHTTP/1.1 200 X\r\nContent-Length: 2\r\n\r\nok")),

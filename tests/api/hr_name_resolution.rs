@@ -10,12 +10,12 @@ use crate::support::app::Hr;
 use crate::support::{App, Behaviour, Receiver};
 
 crate::tests![
-    a_connection_to_the_resolved_address_sends_the_host_of_the_url,
-    a_name_that_resolves_to_a_special_address_fails_that_attempt,
-    one_special_address_refuses_the_whole_answer,
+    a_request_to_the_resolved_address_names_the_host_of_the_url,
+    an_attempt_fails_if_the_name_resolves_to_a_special_address,
+    an_answer_with_one_special_address_is_refused_as_a_whole,
     a_name_that_looks_like_an_address_is_resolved,
-    a_public_address_is_connected_to_as_written,
-    a_second_address_is_tried_when_the_first_refuses,
+    the_service_connects_to_a_public_address_as_written,
+    a_second_address_is_tried_when_the_first_refuses_the_connection,
     at_most_four_addresses_are_tried,
     an_address_that_hangs_leaves_time_for_the_next,
     a_name_without_an_address_fails_with_the_reason,
@@ -35,7 +35,7 @@ fn pass_delay(app: &App, nth: usize) {
     app.pass([6, 331, 1_981][nth]);
 }
 
-fn a_connection_to_the_resolved_address_sends_the_host_of_the_url() {
+fn a_request_to_the_resolved_address_names_the_host_of_the_url() {
     let ((app, network), receiver) = (guarded(), Receiver::start());
     network.redirect("8.8.8.8", Some(receiver.address));
     for (nth, (url, port, host)) in [
@@ -56,8 +56,8 @@ fn a_connection_to_the_resolved_address_sends_the_host_of_the_url() {
     }
 }
 
-fn a_name_that_resolves_to_a_special_address_fails_that_attempt() {
-    // Each array has the address that the name resolves to at each attempt.
+fn an_attempt_fails_if_the_name_resolves_to_a_special_address() {
+    // Each array contains, for each attempt, the address to which the name resolves.
     for answers in
         [["8.8.8.8", "127.0.0.1", "8.8.8.8"], ["127.0.0.1", "8.8.8.8", "::1"], ["8.8.8.8", "fd00::1", "10.0.0.1"]]
     {
@@ -83,7 +83,7 @@ fn a_name_that_resolves_to_a_special_address_fails_that_attempt() {
     }
 }
 
-fn one_special_address_refuses_the_whole_answer() {
+fn an_answer_with_one_special_address_is_refused_as_a_whole() {
     let ((app, network), receiver) = (guarded(), Receiver::start());
     network.redirect("8.8.8.8", Some(receiver.address));
     network.redirect("127.0.0.1", Some(receiver.address));
@@ -122,7 +122,7 @@ fn a_name_that_looks_like_an_address_is_resolved() {
     assert_eq!(network.connected(), ["8.8.8.8:80"; 3]);
 }
 
-fn a_public_address_is_connected_to_as_written() {
+fn the_service_connects_to_a_public_address_as_written() {
     let ((app, network), receiver) = (guarded(), Receiver::start());
     for (nth, (host, ip)) in [
         ("8.8.8.8", "8.8.8.8"),
@@ -149,7 +149,7 @@ fn a_public_address_is_connected_to_as_written() {
 /// An address of this machine where no process listens.
 const NOBODY: &str = "127.0.0.1:1";
 
-fn a_second_address_is_tried_when_the_first_refuses() {
+fn a_second_address_is_tried_when_the_first_refuses_the_connection() {
     let ((app, network), receiver) = (guarded(), Receiver::start());
     network.redirect("8.8.8.8", Some(NOBODY.parse().unwrap()));
     network.redirect("8.8.4.4", Some(receiver.address));

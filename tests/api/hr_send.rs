@@ -144,8 +144,7 @@ fn target(act: fn(TcpStream)) -> SocketAddr {
     address
 }
 
-/// Returns the error of the first attempt to this URL. The organization then saves another URL, where the message
-/// arrives.
+/// Returns the error of the first attempt to this URL. An admin then saves another URL, at which the message arrives.
 fn first_error(app: &App, url: &str) -> String {
     let (hiring, healthy) = (app.hiring(), Receiver::start());
     integrate(app, &hiring.organization_id, url, true);
@@ -190,7 +189,7 @@ fn mixing_tls_and_plain_http_fails_with_the_reason() {
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\n\r\n");
     });
     let error = first_error(&app, &format!("https://{plain}/"));
-    // A machine without trusted authorities fails earlier.
+    // On a machine without trusted certificate authorities, the attempt fails earlier.
     assert!(error.starts_with("TLS failed: ") || error.contains("no certificate authority"), "{error}");
     let error = first_error(&app, &format!("http://{}/", target(speak_tls)));
     assert!(error.starts_with("no response: "), "{error}");

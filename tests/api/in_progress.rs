@@ -13,7 +13,7 @@ crate::tests![
     a_candidate_without_a_current_step_is_listed,
     paging_reaches_the_end_while_candidates_are_decided_on,
     invalid_parameters_are_reported_together,
-    a_role_of_another_organization_gets_the_answer_of_an_unknown_role,
+    a_role_of_another_organization_is_treated_like_an_unknown_role,
 ];
 
 fn path(hiring: &Hiring) -> String {
@@ -126,7 +126,7 @@ fn invalid_parameters_are_reported_together() {
     assert_eq!(staff.get(&foreign).refused(400, "validation_error").fields(), ["cursor"]);
 }
 
-fn a_role_of_another_organization_gets_the_answer_of_an_unknown_role() {
+fn a_role_of_another_organization_is_treated_like_an_unknown_role() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let staff = staff(&app, &hiring);

@@ -1,5 +1,5 @@
-//! Tests of the service over real sockets, one file for each endpoint or topic. They are one binary, so that a full run
-//! can compare the answers seen with the answers that the route table declares.
+//! Tests of the service over real sockets, one file for each endpoint or topic. They form one binary, so that a full
+//! run can compare the answers seen with the answers that the route table declares.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue fails")]
 
@@ -188,7 +188,7 @@ fn main() -> ExitCode {
         console_step_up::tests(),
         failure::tests(),
         wrong_clock::tests(),
-        // The other files in alphabetical order.
+        // The tests of the other files follow in alphabetical order.
         access::tests(),
         activity::tests(),
         admin_membership::tests(),

@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App, fill_path};
 
 crate::tests![
-    a_key_gets_its_user_its_id_and_its_scopes,
-    a_session_gets_its_user_without_a_key_or_scopes,
+    a_request_with_a_key_returns_the_user_the_key_id_and_the_scopes,
+    a_request_with_a_session_returns_the_user_without_a_key_or_scopes,
     the_role_in_the_answer_is_the_platform_role,
-    a_head_request_returns_the_fields_of_a_get,
+    a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     query_parameters_and_bodies_are_ignored,
     a_request_without_a_credential_gets_a_challenge_without_an_error,
     all_invalid_credentials_get_the_same_answer,
     the_bearer_scheme_is_case_insensitive,
-    a_key_wins_over_a_session,
+    a_key_takes_precedence_over_a_session,
     an_invalid_key_is_refused_even_with_a_valid_session,
     a_session_is_found_among_other_cookies,
     a_key_expires_exactly_at_its_expiry,
@@ -27,7 +27,7 @@ crate::tests![
 const ME: &str = "/api/v1/me";
 const PASSWORD: &str = "correct horse battery";
 
-fn a_key_gets_its_user_its_id_and_its_scopes() {
+fn a_request_with_a_key_returns_the_user_the_key_id_and_the_scopes() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "name": "n", "userId": hiring.staff("member"), "scopes": ["roles:write", "candidates:read"] });
@@ -43,7 +43,7 @@ fn a_key_gets_its_user_its_id_and_its_scopes() {
     assert_eq!(answer.header("set-cookie"), None);
 }
 
-fn a_session_gets_its_user_without_a_key_or_scopes() {
+fn a_request_with_a_session_returns_the_user_without_a_key_or_scopes() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("member"), PASSWORD);
@@ -68,7 +68,7 @@ fn the_role_in_the_answer_is_the_platform_role() {
     assert_eq!(session["user"]["role"], "admin");
 }
 
-fn a_head_request_returns_the_fields_of_a_get() {
+fn a_head_request_returns_the_header_fields_of_a_get_and_no_body() {
     let app = App::start();
     let got = app.admin().get(ME).expect(200);
     let head = app.admin().send("HEAD", ME, &[], b"").expect(200);
@@ -182,7 +182,7 @@ fn the_bearer_scheme_is_case_insensitive() {
     app.key(&app.admin_secret().to_uppercase()).get(ME).refused(401, "unauthorized");
 }
 
-fn a_key_wins_over_a_session() {
+fn a_key_takes_precedence_over_a_session() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), PASSWORD);

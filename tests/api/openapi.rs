@@ -19,7 +19,7 @@ crate::tests![
     schema_names_and_titles_are_unique,
     every_example_matches_its_schema,
     operations_name_the_scope_they_need,
-    undescribed_members_are_found,
+    undescribed_fields_are_found,
     an_empty_confirmation_of_retention_does_not_match_the_description,
 ];
 
@@ -195,7 +195,7 @@ fn operations_name_the_scope_they_need() {
     assert_eq!(DESCRIPTION["paths"]["/"]["get"]["security"].as_array().unwrap().len(), 0);
 }
 
-fn undescribed_members_are_found() {
+fn undescribed_fields_are_found() {
     let schema = &DESCRIPTION["components"]["schemas"]["HrDeliveryInFull"];
     let mut delivery = resolved(&DESCRIPTION["paths"]["/api/admin/hr-deliveries/{id}"]["get"]["responses"]["200"])["content"]
         ["application/json"]["example"]["data"]

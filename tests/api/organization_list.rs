@@ -11,7 +11,7 @@ crate::tests![
     only_admins_see_a_disabled_organization,
     paging_reaches_every_organization,
     an_invalid_cursor_or_limit_is_refused,
-    an_organization_has_exactly_its_documented_json_members,
+    an_organization_has_exactly_its_documented_fields,
 ];
 
 const PATH: &str = "/api/v1/organizations";
@@ -98,7 +98,7 @@ fn an_invalid_cursor_or_limit_is_refused() {
     }
 }
 
-fn an_organization_has_exactly_its_documented_json_members() {
+fn an_organization_has_exactly_its_documented_fields() {
     let app = App::start();
     let hiring = app.hiring();
     let path = format!("{PATH}/{}", hiring.organization_id);

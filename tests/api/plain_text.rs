@@ -12,7 +12,7 @@ crate::tests![
     addresses_with_header_or_link_syntax_are_refused_in_requests_of_staff_and_admins,
     a_stored_address_that_is_now_invalid_still_works,
     notes_accept_line_breaks_but_no_other_control_characters,
-    json_nested_deeper_than_32_is_refused,
+    json_nested_more_than_32_levels_deep_is_refused,
     an_activity_row_with_json_nested_too_deeply_is_shown_without_its_detail,
 ];
 
@@ -155,7 +155,7 @@ fn notes_accept_line_breaks_but_no_other_control_characters() {
     owner.post(&hiring.reject(0), &json!({ "outcomeNotes": "one\n\ttwo \u{200f}" })).expect(200);
 }
 
-fn json_nested_deeper_than_32_is_refused() {
+fn json_nested_more_than_32_levels_deep_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let (admin, owner) = (app.admin(), app.user_with_all(&hiring.staff("owner")));
@@ -179,7 +179,7 @@ fn json_nested_deeper_than_32_is_refused() {
     owner.get(&format!("{role}/activity")).expect(200);
 }
 
-/// A stored description can be nested so deeply that the activity row of its change exceeds the depth that the JSON
+/// A stored description can be nested so deeply that the activity row of its change is nested more deeply than the JSON
 /// parser accepts.
 fn an_activity_row_with_json_nested_too_deeply_is_shown_without_its_detail() {
     let app = App::start();

@@ -32,7 +32,7 @@ fn rows(app: &App, action: &str) -> Vec<Value> {
     page["data"].as_array().unwrap().clone()
 }
 
-/// Returns the states before and after, from each row of one action.
+/// Returns the states before and after the act, from each row of one action.
 fn states(app: &App, action: &str) -> Vec<Value> {
     rows(app, action).into_iter().map(|row| json!([row["before"], row["after"]])).collect()
 }

@@ -8,48 +8,48 @@ use serde_json::{Value, json};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    the_portal_has_exactly_its_documented_members,
-    omitted_members_have_their_defaults,
+    the_portal_has_exactly_its_documented_fields,
+    omitted_fields_have_their_defaults,
     a_description_is_returned_unchanged,
     amounts_are_integers_unless_they_have_a_fraction,
-    a_salary_member_that_the_role_lacks_is_omitted,
+    a_salary_field_that_the_role_lacks_is_omitted,
     the_salary_is_shown_only_where_show_salary_is_true,
-    the_theme_is_returned_with_all_its_members,
+    the_theme_is_returned_with_all_its_fields,
     only_public_open_roles_are_listed,
     roles_are_listed_newest_first,
     the_roles_of_another_organization_are_not_listed,
     a_portal_without_roles_has_an_empty_list,
     a_slug_matches_ignoring_case_and_outer_spaces_and_is_shown_in_its_original_case,
-    unknown_and_disabled_portals_are_the_same_404,
-    an_invalid_slug_is_the_same_404,
+    unknown_and_disabled_portals_get_the_same_404_answer,
+    an_invalid_slug_gets_the_same_404_answer,
     the_etag_is_strong_and_stable,
-    if_none_match_with_the_etag_is_answered_304,
+    if_none_match_with_the_etag_is_answered_with_304,
     a_304_has_the_etag_and_no_body,
     the_etag_changes_when_a_decision_fills_the_role,
     a_cached_response_is_never_older_than_an_answered_change,
     a_change_by_another_process_is_visible_a_moment_later,
     a_portal_disabled_by_another_process_is_gone_a_moment_later,
-    a_head_request_returns_the_same_fields_and_no_body,
-    other_origins_may_read_answers_and_errors,
+    a_head_request_returns_the_header_fields_of_a_get_and_no_body,
+    any_origin_may_read_answers_and_errors_of_the_public_api,
     a_preflight_lists_the_methods_and_fields,
-    other_paths_have_no_preflight,
-    other_methods_are_405_with_allow,
+    paths_outside_the_public_api_have_no_preflight,
+    unsupported_methods_are_answered_with_405_and_allow,
     credentials_are_ignored,
 ];
 
-/// Adds a role to an organization's interchange document. By default, the role is public and open. `members`
+/// Adds a role to an organization's interchange document. By default, the role is public and open. `fields`
 /// overrides these values.
-pub(crate) fn add_role(document: &mut Value, members: &Value) {
+pub(crate) fn add_role(document: &mut Value, fields: &Value) {
     let mut role = json!({ "name": "Another", "status": "open", "public": true });
-    for (name, value) in members.as_object().unwrap() {
+    for (name, value) in fields.as_object().unwrap() {
         role[name] = value.clone();
     }
     document["organizations"][0]["roles"].as_array_mut().unwrap().push(role);
 }
 
-/// Sets these members of an organization's first role.
-pub(crate) fn change_role(document: &mut Value, members: &Value) {
-    for (name, value) in members.as_object().unwrap() {
+/// Sets these fields of an organization's first role.
+pub(crate) fn change_role(document: &mut Value, fields: &Value) {
+    for (name, value) in fields.as_object().unwrap() {
         document["organizations"][0]["roles"][0][name] = value.clone();
     }
 }
@@ -71,7 +71,7 @@ fn etag(app: &App, hiring: &Hiring) -> String {
     app.anonymous().get(&hiring.portal()).expect(200).header("etag").unwrap().to_owned()
 }
 
-fn the_portal_has_exactly_its_documented_members() {
+fn the_portal_has_exactly_its_documented_fields() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = app.anonymous().get(&hiring.portal()).expect(200);
@@ -102,7 +102,7 @@ fn the_portal_has_exactly_its_documented_members() {
     assert_eq!(answer.json(), expected);
 }
 
-fn omitted_members_have_their_defaults() {
+fn omitted_fields_have_their_defaults() {
     let app = App::start();
     let document = json!({ "organizations": [{
         "slug": "bare",
@@ -154,7 +154,7 @@ fn amounts_are_integers_unless_they_have_a_fraction() {
     }
 }
 
-fn a_salary_member_that_the_role_lacks_is_omitted() {
+fn a_salary_field_that_the_role_lacks_is_omitted() {
     let app = App::start();
     let all = ["salaryMin", "salaryMax", "salaryCurrency", "salaryPeriod"];
     for lacking in all {
@@ -184,7 +184,7 @@ fn the_salary_is_shown_only_where_show_salary_is_true() {
     }
 }
 
-fn the_theme_is_returned_with_all_its_members() {
+fn the_theme_is_returned_with_all_its_fields() {
     let theme = json!({
         "primaryColor": "#FFF",
         "showSalary": false,
@@ -258,7 +258,7 @@ fn a_slug_matches_ignoring_case_and_outer_spaces_and_is_shown_in_its_original_ca
     app.anonymous().get("/api/public/portal/acme-x").refused(404, "not_found");
 }
 
-fn unknown_and_disabled_portals_are_the_same_404() {
+fn unknown_and_disabled_portals_get_the_same_404_answer() {
     let app = App::start();
     let off = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     let unset = app.hiring_with(|document| {
@@ -274,7 +274,7 @@ fn unknown_and_disabled_portals_are_the_same_404() {
     assert_eq!(body(&unset.portal()), unknown);
 }
 
-fn an_invalid_slug_is_the_same_404() {
+fn an_invalid_slug_gets_the_same_404_answer() {
     let app = App::start();
     let detail = |slug: &str| {
         let answer = app.anonymous().get(&format!("/api/public/portal/{slug}")).refused(404, "not_found");
@@ -301,7 +301,7 @@ fn the_etag_is_strong_and_stable() {
     assert_eq!(etag(&app, &hiring), tag);
 }
 
-fn if_none_match_with_the_etag_is_answered_304() {
+fn if_none_match_with_the_etag_is_answered_with_304() {
     let app = App::start();
     let hiring = app.hiring();
     let tag = etag(&app, &hiring);
@@ -414,7 +414,7 @@ fn a_portal_disabled_by_another_process_is_gone_a_moment_later() {
     client.send("GET", &hiring.portal(), &[("If-None-Match", &tag)], b"").expect(304);
 }
 
-fn a_head_request_returns_the_same_fields_and_no_body() {
+fn a_head_request_returns_the_header_fields_of_a_get_and_no_body() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();
@@ -430,7 +430,7 @@ fn a_head_request_returns_the_same_fields_and_no_body() {
     assert_eq!(unknown.header("content-type"), Some("application/problem+json"));
 }
 
-fn other_origins_may_read_answers_and_errors() {
+fn any_origin_may_read_answers_and_errors_of_the_public_api() {
     let app = App::start();
     let hiring = app.hiring();
     let origin = [("Origin", "https://jobs.acme.example")];
@@ -462,7 +462,7 @@ fn a_preflight_lists_the_methods_and_fields() {
     app.anonymous().send("OPTIONS", "/api/public/portal", &preflight, b"").refused(404, "not_found");
 }
 
-fn other_paths_have_no_preflight() {
+fn paths_outside_the_public_api_have_no_preflight() {
     let app = App::start();
     let preflight = [("Origin", "https://jobs.acme.example"), ("Access-Control-Request-Method", "GET")];
     let table = appliance::http::routes::table();
@@ -478,7 +478,7 @@ fn other_paths_have_no_preflight() {
     }
 }
 
-fn other_methods_are_405_with_allow() {
+fn unsupported_methods_are_answered_with_405_and_allow() {
     let app = App::start();
     let hiring = app.hiring();
     for (path, allow) in [

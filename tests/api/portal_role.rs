@@ -1,4 +1,5 @@
-//! `GET /api/public/portal/{orgSlug}/roles/{roleId}`: one public, open role. Every other role is a 404.
+//! `GET /api/public/portal/{orgSlug}/roles/{roleId}`: one public, open role. Any other role is answered
+//! with 404.
 
 use serde_json::json;
 
@@ -6,19 +7,19 @@ use crate::portal::{add_role, change_role, change_theme};
 use crate::support::{App, Hiring};
 
 crate::tests![
-    a_role_has_exactly_its_documented_members,
-    a_role_that_is_not_public_and_open_is_404,
-    hidden_and_unknown_roles_are_the_same_404,
-    a_role_of_another_organization_is_404,
-    an_unknown_or_malformed_id_is_404,
-    a_disabled_or_unknown_portal_is_404,
-    a_filled_role_is_404_until_a_hire_is_reversed,
+    a_role_has_exactly_its_documented_fields,
+    a_role_that_is_not_public_and_open_is_answered_with_404,
+    hidden_and_unknown_roles_get_the_same_404_answer,
+    a_role_of_another_organization_is_answered_with_404,
+    an_unknown_or_malformed_id_is_answered_with_404,
+    a_disabled_or_unknown_portal_is_answered_with_404,
+    a_filled_role_is_answered_with_404_until_a_hire_is_reversed,
     a_role_hidden_by_another_process_is_gone_a_moment_later,
     the_salary_is_shown_only_where_show_salary_is_true,
-    a_salary_member_that_the_role_lacks_is_omitted,
+    a_salary_field_that_the_role_lacks_is_omitted,
     a_slug_matches_ignoring_case_and_outer_spaces,
     an_unchanged_role_is_answered_with_304,
-    a_head_request_returns_the_same_fields_and_no_body,
+    a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     credentials_are_ignored,
 ];
 
@@ -30,7 +31,7 @@ fn own_path(hiring: &Hiring) -> String {
     path(hiring, &hiring.role_id)
 }
 
-fn a_role_has_exactly_its_documented_members() {
+fn a_role_has_exactly_its_documented_fields() {
     let app = App::start();
     let hiring = app.hiring_with(|document| add_role(document, &json!({ "name": "Gardener" })));
     let answer = app.anonymous().get(&own_path(&hiring)).expect(200);
@@ -61,7 +62,7 @@ fn a_role_has_exactly_its_documented_members() {
     assert_eq!(answer.json(), expected);
 }
 
-fn a_role_that_is_not_public_and_open_is_404() {
+fn a_role_that_is_not_public_and_open_is_answered_with_404() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         add_role(document, &json!({ "id": "role_draft", "status": "draft" }));
@@ -83,7 +84,7 @@ fn a_role_that_is_not_public_and_open_is_404() {
     assert_eq!(open["role"]["id"], "role_open");
 }
 
-fn hidden_and_unknown_roles_are_the_same_404() {
+fn hidden_and_unknown_roles_get_the_same_404_answer() {
     let app = App::start();
     let other = app.hiring();
     let hiring = app.hiring_with(|document| {
@@ -101,7 +102,7 @@ fn hidden_and_unknown_roles_are_the_same_404() {
     }
 }
 
-fn a_role_of_another_organization_is_404() {
+fn a_role_of_another_organization_is_answered_with_404() {
     let app = App::start();
     let (one, other) = (app.hiring(), app.hiring());
     app.anonymous().get(&path(&one, &other.role_id)).refused(404, "not_found");
@@ -110,7 +111,7 @@ fn a_role_of_another_organization_is_404() {
     app.anonymous().get(&own_path(&other)).expect(200);
 }
 
-fn an_unknown_or_malformed_id_is_404() {
+fn an_unknown_or_malformed_id_is_answered_with_404() {
     let app = App::start();
     let hiring = app.hiring();
     let long = "a".repeat(65);
@@ -123,7 +124,7 @@ fn an_unknown_or_malformed_id_is_404() {
     app.anonymous().get(&path(&hiring, "role%5F1")).expect(200);
 }
 
-fn a_disabled_or_unknown_portal_is_404() {
+fn a_disabled_or_unknown_portal_is_answered_with_404() {
     let app = App::start();
     let off = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     let detail = |path: &str| app.anonymous().get(path).refused(404, "not_found").json()["detail"].clone();
@@ -134,7 +135,7 @@ fn a_disabled_or_unknown_portal_is_404() {
     app.anonymous().get(&own_path(&off)).expect(200);
 }
 
-fn a_filled_role_is_404_until_a_hire_is_reversed() {
+fn a_filled_role_is_answered_with_404_until_a_hire_is_reversed() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
@@ -171,7 +172,7 @@ fn the_salary_is_shown_only_where_show_salary_is_true() {
     }
 }
 
-fn a_salary_member_that_the_role_lacks_is_omitted() {
+fn a_salary_field_that_the_role_lacks_is_omitted() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         change_role(document, &json!({ "salaryMax": null, "salaryPeriod": null }));
@@ -210,7 +211,7 @@ fn an_unchanged_role_is_answered_with_304() {
     assert_eq!(changed.json()["role"]["location"], "Hamburg");
 }
 
-fn a_head_request_returns_the_same_fields_and_no_body() {
+fn a_head_request_returns_the_header_fields_of_a_get_and_no_body() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();

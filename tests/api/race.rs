@@ -120,8 +120,8 @@ fn usage(app: &App, key_id: &str) -> Value {
     app.admin().get(&format!("/api/admin/api-keys/{key_id}/usage?limit=500")).expect(200).json()["data"].take()
 }
 
-/// Asserts that no request of a revoked key is logged later than its revocation. The log lists requests in the order in
-/// which they happened.
+/// Asserts that no request of a revoked key is logged later than the revocation of that key. The log lists requests in
+/// the order in which they happened.
 fn assert_no_use_after_revocation(app: &App) {
     let late_use = "SELECT k.id, u.at, d.at
                 FROM api_key_usage d
@@ -211,8 +211,9 @@ fn a_concurrent_hire_and_rejection_happen_in_sequence() {
                     (First::Right, "candidate_step.rejected")
                 }
             };
-            // A rejection before the hire leaves the other step unchanged. After the hire, the other step is the final
-            // step, whose validation the rejection reverses, or the first step, which the hire has skipped.
+            // The other step is the one that the rejection does not address. A rejection before the hire leaves that
+            // step unchanged. After the hire, that step is the final step, whose validation the rejection reverses, or
+            // the first step, which the hire has skipped.
             let steps = match (round % 2, first) {
                 (0, _) => "rejected,pending",
                 (_, First::Left) => "skipped,rejected",

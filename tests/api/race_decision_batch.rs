@@ -123,7 +123,7 @@ fn a_concurrent_undo_of_a_batch_and_of_one_decision_happen_in_sequence() {
     assert_sound(&app);
 }
 
-/// Races a batch with a decision on its second application. `judge` gets the outcomes of the batch and the answer to
+/// Races a batch against a decision on its second application. `judge` gets the outcomes of the batch and the answer to
 /// the decision, and returns which of the two requests came first.
 fn duel_with(decision: &str, judge: impl Fn(&[String], &Answer) -> First) {
     let app = App::start();

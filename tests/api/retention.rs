@@ -319,8 +319,8 @@ fn a_clock_that_jumps_ahead_erases_nobody() {
     let status = clock.status();
     assert_eq!(status["waitsFor"], "clock");
     assert_eq!(status["clock"]["now"], clock.now().to_string());
-    // A corrected clock is believed again after the length of time for which it was wrong. `jump` lets that much time
-    // pass.
+    // The service believes a corrected clock again after the clock has been right for as long as it was wrong. `jump`
+    // lets that much time pass.
     clock.jump(-360);
     assert_eq!((clock.status()["waitsFor"].clone(), clock.due()), (Value::Null, json!(0)));
     // Nobody is erased after a day with a wrong clock either.

@@ -1,4 +1,4 @@
-//! `PATCH` and `DELETE /api/v1/roles/{id}`: changes, cleared members, refusals, activity, and the effect on the portal.
+//! `PATCH` and `DELETE /api/v1/roles/{id}`: changes, cleared fields, refusals, activity, and the effect on the portal.
 
 use serde_json::{Value, json};
 
@@ -7,15 +7,15 @@ use crate::support::roles::{activity_count, create, draft, last_activity, read, 
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_change_leaves_omitted_members_unchanged,
-    null_clears_optional_members,
+    a_change_leaves_omitted_fields_unchanged,
+    null_clears_optional_fields,
     a_change_without_effect_writes_no_activity,
-    invalid_members_are_refused,
+    invalid_fields_are_refused,
     a_salary_range_with_max_below_min_is_refused,
     positions_cannot_go_below_the_number_hired,
     changing_positions_opens_a_filled_role_and_fills_an_open_one,
     changing_positions_does_not_change_the_status_of_drafts_and_closed_roles,
-    a_change_is_on_the_portal_with_the_next_request,
+    the_portal_shows_a_change_with_the_next_request,
     reducing_positions_until_a_role_is_filled_ends_its_signup_links,
     a_draft_without_applications_can_be_deleted,
     deleting_a_role_with_an_application_is_a_conflict,
@@ -29,7 +29,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, client)
 }
 
-fn a_change_leaves_omitted_members_unchanged() {
+fn a_change_leaves_omitted_fields_unchanged() {
     let (app, hiring, client) = start();
     let before = read(&client, &hiring.role());
     for (member, value) in [
@@ -68,7 +68,7 @@ fn a_change_leaves_omitted_members_unchanged() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn null_clears_optional_members() {
+fn null_clears_optional_fields() {
     let (app, hiring, client) = start();
     let body = json!({
         "description": null, "department": null, "location": null, "workType": null, "collarType": null,
@@ -99,7 +99,7 @@ fn a_change_without_effect_writes_no_activity() {
     assert_eq!((read(&client, &hiring.role()), activity_count(&app)), (before, count));
 }
 
-fn invalid_members_are_refused() {
+fn invalid_fields_are_refused() {
     let (app, hiring, client) = start();
     let before = read(&client, &hiring.role());
     let body = json!({
@@ -190,7 +190,7 @@ fn changing_positions_does_not_change_the_status_of_drafts_and_closed_roles() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_change_is_on_the_portal_with_the_next_request() {
+fn the_portal_shows_a_change_with_the_next_request() {
     let (app, hiring, client) = start();
     let readers: Vec<Client> = (0..10).map(|_| app.anonymous()).collect();
     let shown = |reader: &Client| reader.get(&hiring.portal()).expect(200).json()["roles"].clone();

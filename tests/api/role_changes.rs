@@ -16,8 +16,8 @@ crate::tests![
     changes_to_the_role_itself_are_not_listed_but_change_the_etag,
     an_answer_covers_at_most_two_hundred_acts,
     an_answer_that_covers_only_acts_on_an_erased_candidate_has_a_next_cursor,
-    an_unknown_after_is_refused,
-    another_organization_sees_nothing,
+    an_unknown_value_of_after_is_refused,
+    a_role_of_another_organization_is_treated_like_an_unknown_role,
 ];
 
 fn start() -> (App, Hiring, Client) {
@@ -167,7 +167,7 @@ fn an_answer_that_covers_only_acts_on_an_erased_candidate_has_a_next_cursor() {
     assert_eq!((actions(&rest), &rest["next"]), (vec!["candidate_step.rejected"], &Value::Null));
 }
 
-fn an_unknown_after_is_refused() {
+fn an_unknown_value_of_after_is_refused() {
     let (app, hiring, client) = start();
     let other = app.hiring();
     let elsewhere = staff(&app, &other, "owner");
@@ -181,7 +181,7 @@ fn an_unknown_after_is_refused() {
     assert_eq!(client.get(&twice).refused(400, "validation_error").fields(), ["after"]);
 }
 
-fn another_organization_sees_nothing() {
+fn a_role_of_another_organization_is_treated_like_an_unknown_role() {
     let (app, hiring, client) = start();
     client.post_empty(&hiring.reject(0)).expect(200);
     let elsewhere = staff(&app, &app.hiring(), "owner");

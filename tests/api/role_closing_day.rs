@@ -15,19 +15,19 @@ crate::tests![
     a_closing_date_is_created_changed_and_cleared,
     a_closing_date_in_the_past_is_refused_when_it_is_set,
     only_calendar_days_are_accepted,
-    a_stored_closing_date_in_the_past_can_be_repeated,
-    only_managers_of_the_organization_set_a_closing_date,
+    a_change_may_repeat_a_stored_closing_date_in_the_past,
+    callers_without_authority_cannot_set_a_closing_date,
     a_repeated_request_creates_one_role,
     an_open_role_closes_after_its_day,
     the_day_ends_in_the_organizations_time_zone,
     only_open_roles_are_closed,
     more_roles_than_one_slice_scans_are_all_closed,
-    a_clock_that_jumps_ahead_closes_no_role_but_signups_end,
+    a_clock_that_jumps_ahead_closes_no_role_but_signups_are_refused,
     signups_are_accepted_until_the_end_of_the_day,
     a_role_past_its_closing_date_neither_opens_nor_reopens,
     closing_by_staff_and_by_the_job_is_recorded_once,
     a_posting_shows_its_closing_date_in_every_language,
-    search_engines_and_job_boards_read_the_end_of_the_day,
+    search_engines_and_job_boards_get_the_time_at_which_the_closing_date_ends,
     the_public_api_has_a_closing_date_only_if_the_role_has_one,
 ];
 
@@ -49,7 +49,8 @@ fn status_of(id: &str) -> String {
     format!("SELECT status FROM roles WHERE id = '{id}'")
 }
 
-/// Advances both clocks by a few seconds and waits for a run of the job: the run closes a role whose date is long past.
+/// Advances both clocks by a few seconds and waits until the job has closed a new role whose closing date is long past.
+/// The closed role shows that the job has run.
 pub(crate) fn wait_for_run(app: &App) {
     let marker = closing_on(app, "UTC", "2020-01-01");
     app.pass(10);
@@ -124,7 +125,7 @@ fn only_calendar_days_are_accepted() {
     }
 }
 
-fn a_stored_closing_date_in_the_past_can_be_repeated() {
+fn a_change_may_repeat_a_stored_closing_date_in_the_past() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         change_role(document, &json!({ "status": "closed", "closesOn": "2026-11-01" }));
@@ -135,7 +136,7 @@ fn a_stored_closing_date_in_the_past_can_be_repeated() {
     assert_eq!(read(&client, &hiring.role())["closesOn"], "2026-11-01");
 }
 
-fn only_managers_of_the_organization_set_a_closing_date() {
+fn callers_without_authority_cannot_set_a_closing_date() {
     let (app, hiring, _) = start();
     let other = app.hiring();
     let body = json!({ "name": "A", "closesOn": "2026-12-31" });
@@ -242,7 +243,7 @@ fn more_roles_than_one_slice_scans_are_all_closed() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_clock_that_jumps_ahead_closes_no_role_but_signups_end() {
+fn a_clock_that_jumps_ahead_closes_no_role_but_signups_are_refused() {
     let app = App::start();
     let hiring = closing_on(&app, "UTC", "2026-11-25");
     let signup = signup_path(&app, &hiring);
@@ -357,7 +358,7 @@ fn a_posting_shows_its_closing_date_in_every_language() {
     lacks(&page(&app, &careers(&hiring)), &["Apply until"]);
 }
 
-fn search_engines_and_job_boards_read_the_end_of_the_day() {
+fn search_engines_and_job_boards_get_the_time_at_which_the_closing_date_ends() {
     let app = App::start();
     for (zone, day, end) in [
         ("UTC", "2026-11-30", "2026-11-30T23:59:59Z"),

@@ -11,7 +11,7 @@ use crate::support::roles::{activity_count, draft, last_activity, read, role, st
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_copy_is_a_draft_with_the_texts_the_facts_and_the_steps,
+    a_copy_is_a_draft_with_the_fields_and_steps_of_the_role,
     a_copy_has_no_closing_date_and_no_hires,
     a_role_of_any_status_can_be_copied,
     a_copy_has_the_given_name,
@@ -19,7 +19,7 @@ crate::tests![
     a_copy_is_independent_of_the_role,
     a_repeated_request_makes_one_copy,
     concurrent_repeats_make_one_copy,
-    only_managers_of_the_organization_copy_its_roles,
+    callers_without_authority_cannot_copy_a_role,
     the_default_pipeline_is_added_to_a_role_without_steps,
     the_default_pipeline_is_not_added_twice,
 ];
@@ -35,7 +35,7 @@ fn copy(client: &Client, path: &str, body: &Value) -> Value {
     client.post(&format!("{path}/copy"), body).expect(200).json()["data"].take()
 }
 
-fn a_copy_is_a_draft_with_the_texts_the_facts_and_the_steps() {
+fn a_copy_is_a_draft_with_the_fields_and_steps_of_the_role() {
     let (app, hiring, client) = start();
     client.delete(&format!("{}/steps/{}", hiring.role(), hiring.role_steps[1])).expect(200);
     let source = read(&client, &hiring.role());
@@ -164,7 +164,7 @@ fn concurrent_repeats_make_one_copy() {
     assert_eq!(activity_count(&app), 1);
 }
 
-fn only_managers_of_the_organization_copy_its_roles() {
+fn callers_without_authority_cannot_copy_a_role() {
     let (app, hiring, _) = start();
     let other = app.hiring();
     let path = format!("{}/copy", hiring.role());

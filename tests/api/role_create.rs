@@ -1,4 +1,4 @@
-//! `POST /api/v1/organizations/{id}/roles` and `GET /api/v1/roles/{id}`: creating drafts, their limits, and the members
+//! `POST /api/v1/organizations/{id}/roles` and `GET /api/v1/roles/{id}`: creating drafts, their limits, and the fields
 //! of a role.
 
 use serde_json::{Value, json};
@@ -8,12 +8,12 @@ use crate::support::roles::{activity_count, create, last_activity, read, role, s
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    creating_a_role_returns_a_draft_with_every_member,
+    creating_a_role_returns_a_draft_with_every_field,
     a_role_with_only_a_name_has_defaults,
     null_is_treated_as_omitted,
-    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    values_at_a_limit_are_accepted_and_values_beyond_it_are_refused,
     all_validation_errors_are_reported_together,
-    errors_in_steps_name_their_index,
+    errors_in_steps_name_the_index_of_the_step,
     a_role_with_more_than_fifty_steps_is_refused,
     a_body_that_is_not_a_json_object_is_refused,
     callers_without_authority_cannot_create_roles,
@@ -28,7 +28,7 @@ fn start() -> (App, Hiring, Client) {
     (app, hiring, client)
 }
 
-fn creating_a_role_returns_a_draft_with_every_member() {
+fn creating_a_role_returns_a_draft_with_every_field() {
     let (app, hiring, client) = start();
     let description = json!({ "format": "markdown", "body": "# Now", "deep": [{ "a": null }] });
     let body = json!({
@@ -101,7 +101,7 @@ fn null_is_treated_as_omitted() {
     assert_eq!(answer.fields(), ["name"]);
 }
 
-fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
+fn values_at_a_limit_are_accepted_and_values_beyond_it_are_refused() {
     let (_app, hiring, client) = start();
     for (member, good, bad) in [
         ("name", vec![json!("ä".repeat(255))], vec![json!("ä".repeat(256)), json!(" \t"), json!(""), json!(7)]),
@@ -168,7 +168,7 @@ fn all_validation_errors_are_reported_together() {
     assert_eq!((app.sql("SELECT count(*) FROM roles"), activity_count(&app)), (vec!["1".to_owned()], before));
 }
 
-fn errors_in_steps_name_their_index() {
+fn errors_in_steps_name_the_index_of_the_step() {
     let (_app, hiring, client) = start();
     let body = json!({ "name": "A", "steps": [{ "name": "Call" }, 7, { "name": " " }, { "name": "b".repeat(256) }] });
     let answer = client.post(&hiring.roles(), &body).refused(400, "validation_error");
@@ -203,7 +203,7 @@ fn callers_without_authority_cannot_create_roles() {
     staff(&app, &hiring, "member").post(&hiring.roles(), &body).refused(403, "forbidden");
     staff(&app, &other, "owner").post(&hiring.roles(), &body).refused(404, "not_found");
     app.user(&hiring.staff("owner")).post(&hiring.roles(), &body).refused(403, "insufficient_scope");
-    // The order of checks is: the body, then the organization, then the authority.
+    // The service checks the body first, then the organization, and then the authority.
     staff(&app, &other, "owner").post(&hiring.roles(), &json!({})).refused(400, "validation_error");
     assert_eq!(app.sql("SELECT count(*) FROM roles"), ["2"]);
 }

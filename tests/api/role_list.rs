@@ -10,7 +10,7 @@ crate::tests![
     filters_apply_alone_and_together,
     a_part_of_the_name_matches_ignoring_case_and_accents,
     invalid_parameters_are_refused,
-    a_listed_role_has_exactly_its_documented_members,
+    a_listed_role_has_exactly_its_documented_fields,
     a_page_scans_five_hundred_roles_and_the_next_continues,
     only_the_organizations_own_roles_are_listed,
 ];
@@ -37,8 +37,8 @@ fn walk(client: &Client, hiring: &Hiring, query: &str) -> (Vec<String>, usize) {
     }
 }
 
-/// Creates an organization with these roles. If there are at most 120, the oldest comes first. Roles with the same
-/// creation time are ordered by id.
+/// Creates an organization with these roles. The two roles of each pair have the same creation time. If there are at
+/// most 120 roles, the first pair is the oldest. The list orders roles with the same creation time by id.
 fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     app.hiring_with(|document| {
         document["organizations"][0]["roles"] = roles
@@ -155,7 +155,7 @@ fn invalid_parameters_are_refused() {
     client.get(&format!("{}?q={}", hiring.roles(), "a".repeat(256))).refused(400, "validation_error");
 }
 
-fn a_listed_role_has_exactly_its_documented_members() {
+fn a_listed_role_has_exactly_its_documented_fields() {
     let app = App::start();
     let hiring = app.hiring();
     let page = staff(&app, &hiring, "member").get(&hiring.roles()).expect(200).json();

@@ -10,7 +10,7 @@ crate::tests![
     a_draft_opens_once_and_only_with_steps,
     an_opened_role_is_on_the_portal_and_accepts_applications,
     a_draft_without_free_positions_opens_as_filled,
-    closing_a_role_removes_it_from_the_portal_and_leaves_its_applications,
+    closing_a_role_removes_it_from_the_portal_and_leaves_its_applications_unchanged,
     closing_a_role_without_a_reason_is_refused,
     a_closed_role_reopens_as_open_or_filled,
     a_change_of_status_that_is_not_allowed_is_a_conflict,
@@ -79,7 +79,7 @@ fn a_draft_without_free_positions_opens_as_filled() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn closing_a_role_removes_it_from_the_portal_and_leaves_its_applications() {
+fn closing_a_role_removes_it_from_the_portal_and_leaves_its_applications_unchanged() {
     let (app, hiring, client) = start();
     let apply = || app.anonymous().post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));
     let url = apply().expect(200).json()["inviteUrl"].as_str().unwrap().to_owned();

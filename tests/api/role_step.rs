@@ -12,7 +12,7 @@ crate::tests![
     a_position_beyond_the_end_is_refused,
     a_fifty_first_step_is_refused,
     renaming_a_step_does_not_change_the_steps_of_applications,
-    invalid_members_are_refused,
+    invalid_fields_are_refused,
     reordering_puts_all_steps_in_order,
     an_order_that_does_not_list_exactly_the_current_steps_is_refused,
     a_removed_step_stays_readable_while_applications_have_it,
@@ -121,7 +121,7 @@ fn renaming_a_step_does_not_change_the_steps_of_applications() {
     assert_eq!(activity_count(&app), count);
 }
 
-fn invalid_members_are_refused() {
+fn invalid_fields_are_refused() {
     let (_app, hiring, client) = start();
     let path = format!("{}/{}", steps(&hiring.role()), hiring.role_steps[1]);
     let wrong = json!({ "name": " ", "stepType": "party" });

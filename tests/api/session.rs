@@ -23,15 +23,15 @@ crate::tests![
     every_failed_sign_in_gets_the_same_answer,
     a_missing_or_blank_address_or_password_is_refused,
     a_body_that_is_not_a_json_object_is_a_bad_request,
-    another_media_type_is_415_and_a_large_body_413,
+    media_types_other_than_json_and_large_bodies_are_refused,
     signing_in_ignores_other_credentials,
     a_session_is_refused_on_routes_that_need_a_key,
     the_refusal_of_a_session_on_a_route_for_keys_does_not_show_whether_the_session_is_valid,
     an_admins_session_does_not_replace_a_key,
-    a_key_wins_over_a_session_even_if_the_key_is_invalid,
+    a_key_takes_precedence_over_a_session_even_if_the_key_is_invalid,
     the_cookie_is_found_among_other_cookies,
     behind_https_only_the_host_bound_cookie_is_read,
-    an_invalid_cookie_is_401,
+    an_invalid_cookie_is_answered_with_401,
     a_session_has_the_users_current_platform_role,
     a_session_ends_after_thirty_minutes_without_use,
     using_a_session_extends_it,
@@ -41,8 +41,8 @@ crate::tests![
     ended_sessions_are_deleted,
     signing_out_ends_the_session_and_removes_the_cookie,
     signing_out_does_not_end_other_sessions,
-    signing_out_without_a_session_is_401,
-    signing_out_with_a_key_is_401_without_a_usage_row,
+    signing_out_without_a_session_is_answered_with_401,
+    signing_out_with_a_key_is_answered_with_401_and_writes_no_usage_row,
     signing_out_from_another_origin_is_forbidden,
     signing_out_behind_https_compares_the_public_origin,
     default_ports_are_not_part_of_an_origin,
@@ -58,14 +58,14 @@ crate::tests![
     a_success_resets_the_failures,
     failures_expire_after_an_hour,
     an_account_waits_under_every_spelling_of_its_address,
-    another_account_does_not_wait,
+    failures_at_one_account_do_not_make_another_account_wait,
     an_unknown_address_waits_like_a_known_one,
     an_invalid_request_does_not_count_as_a_failure,
     a_client_address_waits_after_fifty_failures,
     a_success_does_not_renew_the_wait_of_a_client_address,
     an_address_claimed_by_an_untrusted_client_is_ignored,
     only_five_of_many_concurrent_attempts_are_checked,
-    changing_the_password_ends_sessions_and_the_old_password,
+    after_a_password_change_the_users_sessions_and_old_password_are_refused,
 ];
 
 const PASSWORD: &str = "correct horse battery";
@@ -75,7 +75,7 @@ const SIGN_IN: &str = "/api/auth/sign-in";
 const SIGN_OUT: &str = "/api/auth/sign-out";
 const SAME_ORIGIN: (&str, &str) = ("Sec-Fetch-Site", "same-origin");
 
-/// Starts a service where the owner of an organization has a password.
+/// Starts a service in which the owner of an organization has a password.
 fn start() -> (App, Hiring) {
     start_with(Options::default())
 }
@@ -259,7 +259,7 @@ fn a_body_that_is_not_a_json_object_is_a_bad_request() {
     }
 }
 
-fn another_media_type_is_415_and_a_large_body_413() {
+fn media_types_other_than_json_and_large_bodies_are_refused() {
     let (app, hiring) = start();
     let mut body = json!({ "email": hiring.email("owner"), "password": PASSWORD }).to_string().into_bytes();
     let send = |content_type: &str, body: &[u8]| {
@@ -334,7 +334,7 @@ fn an_admins_session_does_not_replace_a_key() {
     client.get("/api/admin/api-keys").refused(401, "unauthorized");
 }
 
-fn a_key_wins_over_a_session_even_if_the_key_is_invalid() {
+fn a_key_takes_precedence_over_a_session_even_if_the_key_is_invalid() {
     let (app, hiring) = start();
     let client = session(&app, &hiring);
     let both = client.with_header("Authorization", &format!("Bearer {}", app.admin_secret()));
@@ -396,7 +396,7 @@ fn behind_https_only_the_host_bound_cookie_is_read() {
     host.get("/api/v1/me").refused(401, "unauthorized");
 }
 
-fn an_invalid_cookie_is_401() {
+fn an_invalid_cookie_is_answered_with_401() {
     let (app, hiring) = start();
     let value = cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200));
     let digest = app.sql("SELECT lower(hex(digest)) FROM sessions")[0].clone();
@@ -522,7 +522,7 @@ fn signing_out_does_not_end_other_sessions() {
     there.get("/api/v1/me").expect(200);
 }
 
-fn signing_out_without_a_session_is_401() {
+fn signing_out_without_a_session_is_answered_with_401() {
     let (app, _) = start();
     let answer = sign_out(&app.anonymous()).refused(401, "unauthorized");
     assert_eq!(answer.header("www-authenticate"), Some("Bearer realm=\"appliance\""));
@@ -531,7 +531,7 @@ fn signing_out_without_a_session_is_401() {
     sign_out(&wrong).refused(401, "unauthorized");
 }
 
-fn signing_out_with_a_key_is_401_without_a_usage_row() {
+fn signing_out_with_a_key_is_answered_with_401_and_writes_no_usage_row() {
     let (app, hiring) = start();
     session(&app, &hiring);
     sign_out(&app.admin()).refused(401, "unauthorized");
@@ -764,7 +764,7 @@ fn an_account_waits_under_every_spelling_of_its_address() {
     assert_eq!(wait(&app, &format!("\t{}", email.to_uppercase()), PASSWORD), 1);
 }
 
-fn another_account_does_not_wait() {
+fn failures_at_one_account_do_not_make_another_account_wait() {
     let (app, hiring) = start();
     fail(&app, &hiring.email("member"), 5);
     wait(&app, &hiring.email("member"), PASSWORD);
@@ -854,7 +854,7 @@ fn only_five_of_many_concurrent_attempts_are_checked() {
     assert_eq!(answer, vec![json!(1); 15]);
 }
 
-fn changing_the_password_ends_sessions_and_the_old_password() {
+fn after_a_password_change_the_users_sessions_and_old_password_are_refused() {
     let (app, hiring) = start();
     app.set_password(&hiring.email("member"), PASSWORD);
     let email = hiring.email("owner");

@@ -12,7 +12,7 @@ crate::tests![
     a_known_network_and_a_known_browser_can_sign_in_while_strangers_guess,
     guesses_at_known_and_unknown_accounts_are_limited_alike,
     ipv6_networks_of_one_subscriber_share_their_limits,
-    a_known_browser_can_sign_in_behind_a_strangers_address,
+    a_known_browser_can_sign_in_from_the_address_of_a_guessing_stranger,
 ];
 
 const PASSWORD: &str = "correct horse battery";
@@ -107,7 +107,7 @@ fn ipv6_networks_of_one_subscriber_share_their_limits() {
     try_from(&from(&app, "2001:db8:2:100::1"), &owner, PASSWORD).expect(200);
 }
 
-fn a_known_browser_can_sign_in_behind_a_strangers_address() {
+fn a_known_browser_can_sign_in_from_the_address_of_a_guessing_stranger() {
     let (app, owner) = start();
     let signed_in = try_from(&from(&app, "203.0.113.1"), &owner, PASSWORD).expect(200);
     let cookie = signed_in.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();

@@ -13,7 +13,7 @@ crate::tests![
     a_link_opens_a_form_for_the_role,
     every_field_has_a_label_and_personal_fields_have_autocomplete,
     the_page_runs_no_scripts_and_is_not_cached,
-    hostile_names_are_text,
+    hostile_names_are_shown_as_text,
     the_page_is_in_the_language_of_the_link_or_the_browser,
     the_page_links_to_every_language,
     a_link_expires_after_exactly_thirty_days,
@@ -23,10 +23,10 @@ crate::tests![
     a_link_to_a_role_without_steps_opens_no_form,
     a_link_works_again_when_its_role_and_portal_are_public_again,
     all_dead_links_get_the_same_page,
-    a_malformed_token_is_a_404_page,
-    a_repeated_parameter_is_a_400_page,
-    other_methods_are_405,
-    a_head_request_returns_the_same_fields_and_no_body,
+    a_malformed_token_gets_a_404_page,
+    a_repeated_parameter_gets_a_400_page,
+    unsupported_methods_are_answered_with_405_and_allow,
+    a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     opening_a_link_changes_nothing,
     a_browser_that_has_applied_sees_a_notice,
     a_browser_that_has_applied_can_apply_for_another_person,
@@ -111,7 +111,7 @@ fn the_page_runs_no_scripts_and_is_not_cached() {
     }
 }
 
-fn hostile_names_are_text() {
+fn hostile_names_are_shown_as_text() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         document["organizations"][0]["name"] = json!("\"><img src=x onerror='alert(1)'> & {role}");
@@ -265,7 +265,7 @@ fn all_dead_links_get_the_same_page() {
     }
 }
 
-fn a_malformed_token_is_a_404_page() {
+fn a_malformed_token_gets_a_404_page() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);
@@ -283,7 +283,7 @@ fn a_malformed_token_is_a_404_page() {
     app.anonymous().get("/signup").expect(404);
 }
 
-fn a_repeated_parameter_is_a_400_page() {
+fn a_repeated_parameter_gets_a_400_page() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);
@@ -293,7 +293,7 @@ fn a_repeated_parameter_is_a_400_page() {
     }
 }
 
-fn other_methods_are_405() {
+fn unsupported_methods_are_answered_with_405_and_allow() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);
@@ -303,7 +303,7 @@ fn other_methods_are_405() {
     }
 }
 
-fn a_head_request_returns_the_same_fields_and_no_body() {
+fn a_head_request_returns_the_header_fields_of_a_get_and_no_body() {
     let app = App::start();
     let hiring = app.hiring();
     let client = app.anonymous();
@@ -346,7 +346,7 @@ fn a_browser_that_has_applied_sees_a_notice() {
     assert!(text.contains("<h1>Engineer: Sie haben sich schon beworben</h1>") && !text.contains("<form"), "{text}");
     assert!(text.contains(&format!("href=\"{status}?lang=de\"")), "{text}");
     assert!(text.contains(&format!("href=\"{}?lang=de&#38;again=1\"", form.path)), "{text}");
-    // Another form of this browser gets the same notice. The form that was already sent leads to the status page.
+    // Another form from this browser gets the same notice. The form that was already sent leads to the status page.
     let other = Form::for_role(&app, &hiring).with("email", "other@example.org");
     page(other.send_by(&browser), 409);
     assert_eq!(status_path(&form.send_by(&browser)), status);

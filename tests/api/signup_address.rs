@@ -6,7 +6,7 @@ use crate::support::{Answer, App, Hiring};
 use serde_json::json;
 
 crate::tests![
-    a_signup_to_another_role_joins_the_candidate_without_renaming,
+    a_signup_to_another_role_is_added_to_the_candidate_without_renaming_them,
     a_later_signup_does_not_change_the_candidate_or_the_application,
     a_later_signup_does_not_take_over_a_candidate_added_by_staff,
     a_later_signup_does_not_change_an_ended_application,
@@ -51,7 +51,7 @@ fn later_signups(app: &App) -> Vec<String> {
     )
 }
 
-fn a_signup_to_another_role_joins_the_candidate_without_renaming() {
+fn a_signup_to_another_role_is_added_to_the_candidate_without_renaming_them() {
     let app = App::start();
     let hiring = with_two_roles(&app);
     let first = status_path(&Form::for_role(&app, &hiring).send(&app));

@@ -13,15 +13,15 @@ crate::tests![
     a_multipart_form_with_a_file_is_accepted,
     all_validation_errors_are_reported_together,
     a_value_of_a_wrong_type_is_refused,
-    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    values_at_a_limit_are_accepted_and_values_beyond_it_are_refused,
     a_refused_file_is_reported_with_its_field,
-    the_language_comes_from_the_locale_member_or_the_request,
+    the_language_comes_from_the_locale_field_or_the_request,
     each_request_gets_its_own_status_link,
     a_dead_link_is_refused,
     a_body_that_is_neither_json_nor_a_form_is_refused,
-    other_origins_may_apply,
+    any_origin_may_apply,
     neither_a_cookie_nor_a_form_signature_is_needed,
-    other_methods_are_405,
+    unsupported_methods_are_answered_with_405_and_allow,
 ];
 
 fn api(app: &App, hiring: &crate::support::Hiring) -> String {
@@ -32,7 +32,7 @@ fn body() -> Value {
     json!({ "name": "Ada Lovelace", "email": "ada@example.org", "consent": true })
 }
 
-/// Returns the body with this member.
+/// Returns the body with this field.
 fn with(name: &str, value: Value) -> Value {
     let mut body = body();
     body[name] = value;
@@ -163,7 +163,7 @@ fn a_value_of_a_wrong_type_is_refused() {
     }
 }
 
-fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
+fn values_at_a_limit_are_accepted_and_values_beyond_it_are_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -196,7 +196,7 @@ fn a_refused_file_is_reported_with_its_field() {
     assert_eq!(app.sql("SELECT count(*) FROM documents"), ["0"]);
 }
 
-fn the_language_comes_from_the_locale_member_or_the_request() {
+fn the_language_comes_from_the_locale_field_or_the_request() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -267,7 +267,7 @@ fn a_body_that_is_neither_json_nor_a_form_is_refused() {
     send("application/json", large.as_bytes()).refused(413, "payload_too_large");
 }
 
-fn other_origins_may_apply() {
+fn any_origin_may_apply() {
     let app = App::start();
     let hiring = app.hiring();
     let path = api(&app, &hiring);
@@ -297,7 +297,7 @@ fn neither_a_cookie_nor_a_form_signature_is_needed() {
     app.anonymous().with_header("Cookie", &cookie).post(&path, &body()).expect(200);
 }
 
-fn other_methods_are_405() {
+fn unsupported_methods_are_answered_with_405_and_allow() {
     let app = App::start();
     let hiring = app.hiring();
     for method in ["GET", "HEAD", "PUT", "DELETE"] {

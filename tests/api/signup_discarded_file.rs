@@ -7,7 +7,7 @@ use crate::support::signup::{Form, fields_with_errors, input_value, signup_path,
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    the_file_of_a_form_that_cannot_claim_it_is_deleted_at_once,
+    a_file_that_the_page_in_the_answer_cannot_claim_is_deleted_at_once,
     the_file_of_a_form_sent_too_early_or_too_late_stays_staged,
     the_file_of_a_form_for_a_closed_role_is_deleted_at_once,
     the_file_of_a_repeated_form_is_deleted_at_once,
@@ -34,7 +34,7 @@ fn close(app: &App, hiring: &Hiring) {
     owner.post(&format!("{}/close", hiring.role()), &json!({ "reason": "found" })).expect(200);
 }
 
-fn the_file_of_a_form_that_cannot_claim_it_is_deleted_at_once() {
+fn a_file_that_the_page_in_the_answer_cannot_claim_is_deleted_at_once() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let form = Form::for_role(&app, &hiring).with_file("cv.pdf", &large());
@@ -88,7 +88,7 @@ fn the_file_of_a_repeated_form_is_deleted_at_once() {
     let first = form.send(&app);
     let cookie = first.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     assert_eq!(counts(&app), "1|16");
-    // The same form is sent again, and then another form of the same browser.
+    // The same form is sent again, and then another form from the same browser.
     assert_eq!(status_path(&form.send(&app)), status_path(&first));
     assert_eq!(counts(&app), "1|16");
     let again = Form::for_role(&app, &hiring).with_file("cv.pdf", &large());

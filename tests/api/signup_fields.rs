@@ -8,7 +8,7 @@ use crate::support::signup::{Form, fields_with_errors, input_value, status_path,
 crate::tests![
     values_are_stored_trimmed_with_uniform_line_breaks_and_without_tabs,
     optional_fields_can_be_empty_or_missing,
-    limits_accept_the_bound_and_refuse_the_value_beyond_it,
+    values_at_a_limit_are_accepted_and_values_beyond_it_are_refused,
     an_invalid_address_is_reported,
     an_invalid_link_is_reported,
     control_characters_are_refused,
@@ -51,7 +51,7 @@ fn optional_fields_can_be_empty_or_missing() {
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["4"]);
 }
 
-fn limits_accept_the_bound_and_refuse_the_value_beyond_it() {
+fn values_at_a_limit_are_accepted_and_values_beyond_it_are_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let long = |count: usize| "ä".repeat(count);
@@ -233,7 +233,7 @@ fn errors_are_shown_in_the_language_of_the_page() {
     for (tag, words) in [
         ("en", "Your name: Please enter your name."),
         ("de", "Ihr Name: Bitte geben Sie Ihren Namen ein."),
-        ("fr", "Votre nom: Veuillez indiquer votre nom."),
+        ("fr", "Votre nom\u{a0}: Veuillez indiquer votre nom."),
         ("es", "Su nombre: Escriba su nombre."),
     ] {
         form.path = format!("{path}?lang={tag}");

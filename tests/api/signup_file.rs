@@ -8,7 +8,7 @@ crate::tests![
     the_file_of_a_form_with_errors_need_not_be_sent_again,
     a_new_file_replaces_the_staged_file,
     a_refused_file_is_reported_beside_its_field,
-    a_file_that_is_too_large_is_a_413_page_with_the_input,
+    a_file_that_is_too_large_gets_a_413_page_with_the_input,
     a_staged_file_expires_after_an_hour,
     a_staged_file_can_be_claimed_only_once,
     a_form_sent_twice_stores_its_file_once,
@@ -49,7 +49,7 @@ fn the_file_of_a_form_with_errors_need_not_be_sent_again() {
     let token = input_value(&text, "cvToken").unwrap();
     assert_eq!(token.len(), 26);
     assert!(!app.sql("SELECT hex(digest) FROM documents")[0].to_lowercase().contains(&token));
-    // The staged file stays when the form has another error.
+    // The file remains staged when the form has another error.
     let again = Form::from_page(&text, &form.path).with("cvToken", &token).with("phone", "\u{7}");
     let text = again.send(&app).expect(400).text();
     assert_eq!(input_value(&text, "cvToken"), Some(token.clone()));
@@ -95,7 +95,7 @@ fn a_refused_file_is_reported_beside_its_field() {
     assert!(text.contains("good.pdf is already uploaded."), "{text}");
 }
 
-fn a_file_that_is_too_large_is_a_413_page_with_the_input() {
+fn a_file_that_is_too_large_gets_a_413_page_with_the_input() {
     let app = App::start();
     let hiring = app.hiring();
     let mut content = PDF.to_vec();

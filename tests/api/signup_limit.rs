@@ -11,11 +11,11 @@ crate::tests![
     a_form_over_the_limit_is_shown_again_with_its_file,
     a_form_over_the_limit_is_shown_again_in_the_language_of_the_page,
     the_file_of_a_form_far_over_the_limit_is_not_read,
-    ipv6_networks_of_one_subscriber_share_twice_the_limit,
+    ipv6_networks_in_a_slash_56_share_twice_the_limit_and_in_a_slash_48_four_times_the_limit,
     the_hour_begins_with_the_first_application,
     invalid_forms_are_counted_but_opening_the_page_is_not,
     the_api_and_the_form_share_the_limit,
-    forms_for_a_dead_link_are_not_counted,
+    forms_for_an_unknown_link_are_not_counted,
     without_a_limit_every_form_is_accepted,
     an_address_reported_by_an_untrusted_client_is_ignored,
 ];
@@ -100,7 +100,7 @@ fn the_file_of_a_form_far_over_the_limit_is_not_read() {
     assert_eq!(app.sql("SELECT count(*) FROM documents"), ["2"]);
 }
 
-fn ipv6_networks_of_one_subscriber_share_twice_the_limit() {
+fn ipv6_networks_in_a_slash_56_share_twice_the_limit_and_in_a_slash_48_four_times_the_limit() {
     let app = limited(2);
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);
@@ -154,7 +154,7 @@ fn the_api_and_the_form_share_the_limit() {
     form.send(&app).expect(429);
 }
 
-fn forms_for_a_dead_link_are_not_counted() {
+fn forms_for_an_unknown_link_are_not_counted() {
     let app = limited(1);
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring);

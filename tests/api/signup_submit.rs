@@ -20,14 +20,14 @@ crate::tests![
     a_form_sent_too_early_is_accepted_a_moment_later,
     an_expired_form_is_replaced_by_a_new_one_with_the_input,
     a_forged_form_is_refused,
-    a_form_of_another_link_is_refused,
+    a_form_from_another_link_is_refused,
     a_form_survives_a_restart,
-    a_form_with_the_hidden_field_filled_is_refused,
+    a_form_whose_hidden_field_is_filled_in_is_refused,
     a_form_for_a_role_that_was_closed_after_rendering_is_refused,
     a_form_for_a_link_that_expired_after_rendering_is_refused,
     a_form_for_an_unknown_link_is_refused,
     the_language_is_stored_with_the_application,
-    the_same_address_in_another_organization_is_another_candidate,
+    the_same_address_in_another_organization_creates_another_candidate,
 ];
 
 /// Returns the numbers of candidates, applications, signups, status pages and activity rows.
@@ -240,7 +240,7 @@ fn a_forged_form_is_refused() {
     assert_nothing_stored(&app);
 }
 
-fn a_form_of_another_link_is_refused() {
+fn a_form_from_another_link_is_refused() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let form = Form::for_role(&app, &hiring);
@@ -268,7 +268,7 @@ fn a_form_survives_a_restart() {
     assert_eq!(status_path(&form.send(&app)), first);
 }
 
-fn a_form_with_the_hidden_field_filled_is_refused() {
+fn a_form_whose_hidden_field_is_filled_in_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     for homepage in ["https://spam.example", " ", "0"] {
@@ -345,7 +345,7 @@ fn the_language_is_stored_with_the_application() {
     }
 }
 
-fn the_same_address_in_another_organization_is_another_candidate() {
+fn the_same_address_in_another_organization_creates_another_candidate() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     for hiring in [&hiring, &other] {

@@ -13,10 +13,10 @@ crate::tests![
     the_page_is_in_the_language_of_the_signup_or_the_request,
     every_language_has_the_complete_page,
     all_dead_links_get_the_same_page,
-    a_repeated_parameter_is_a_400_page,
+    a_repeated_parameter_gets_a_400_page,
     the_page_works_without_career_pages_while_the_portal_is_disabled,
     the_page_of_a_later_signup_looks_like_the_page_of_an_application,
-    hostile_names_are_text,
+    hostile_names_are_shown_as_text,
     the_link_of_an_erased_candidate_is_dead,
     opening_the_page_changes_nothing,
 ];
@@ -26,7 +26,7 @@ crate::tests![
 fn assert_dead_link(answer: Answer) -> String {
     let answer = answer.expect(404);
     let text = answer.text();
-    assert!(text.contains("<h1>This link does not work</h1>") && text.contains("Ask the organization"), "{text}");
+    assert!(text.contains("<h1>This link does not work</h1>") && text.contains("ask the organization"), "{text}");
     assert_eq!(answer.header("cache-control"), Some("no-store"));
     assert!(answer.header("x-robots-tag").unwrap().starts_with("noindex"));
     text
@@ -141,7 +141,7 @@ fn the_page_is_in_the_language_of_the_signup_or_the_request() {
     let italian =
         status_link_in(&owner.post(&status_link_path(&hiring, 1), &json!({ "locale": "it" })).expect(200).json());
     assert_eq!(tag(&italian, "fr"), "en");
-    // The links of the page preserve a chosen language.
+    // The links on the page preserve a chosen language.
     let text = app.anonymous().get(&format!("{german}?lang=fr")).expect(200).text();
     for act in ["data", "withdraw", "delete"] {
         assert!(text.contains(&format!("{german}/{act}?lang=fr\"")), "{act}: {text}");
@@ -195,7 +195,7 @@ fn all_dead_links_get_the_same_page() {
     assert!(app.anonymous().get(&format!("{old}?lang=de")).expect(404).text().contains("<html lang=\"de\">"));
 }
 
-fn a_repeated_parameter_is_a_400_page() {
+fn a_repeated_parameter_gets_a_400_page() {
     let app = App::start();
     let hiring = app.hiring();
     let path = new_status_link(&app, &hiring, 0);
@@ -257,7 +257,7 @@ fn the_page_of_a_later_signup_looks_like_the_page_of_an_application() {
     assert_same(&|path| app.anonymous().get(path));
 }
 
-fn hostile_names_are_text() {
+fn hostile_names_are_shown_as_text() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         document["organizations"][0]["name"] = json!("\"><img src=x onerror='alert(1)'>{organization}");

@@ -18,7 +18,7 @@ crate::tests![
     deleting_the_only_application_erases_the_candidate,
     a_deletion_does_not_remove_other_applications_of_the_candidate,
     a_deletion_with_other_applications_does_not_change_the_decision,
-    a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed,
+    a_deletion_during_a_hidden_hire_looks_like_any_other_and_is_delayed,
     a_delayed_deletion_is_carried_out_when_the_hire_is_reversed,
     a_delayed_deletion_waits_while_the_clock_is_ahead,
     a_deletion_during_a_hidden_hire_of_another_application_is_delayed,
@@ -337,7 +337,7 @@ fn answers(fixture: &Fixture) -> Vec<Seen> {
     ]
 }
 
-fn a_deletion_during_a_hidden_hire_looks_the_same_and_is_delayed() {
+fn a_deletion_during_a_hidden_hire_looks_like_any_other_and_is_delayed() {
     let (plain, fixture) = (Fixture::new(), Fixture::new());
     fixture.decide("hire");
     assert_eq!(answers(&fixture), answers(&plain));
@@ -386,7 +386,8 @@ fn a_delayed_deletion_waits_while_the_clock_is_ahead() {
     fixture.act("delete").expect(200);
     let now = fixture.app.world.now();
     fixture.app.world.set(now.plus(Duration::from_secs(73 * 3_600)));
-    // The requested deletion of another candidate, who has no hire, disappears when the background job has run.
+    // The background job removes this request to delete another candidate, who has no hire. The missing row shows that
+    // the job has run.
     fixture.app.change(&format!(
         "INSERT INTO erasures_asked (candidate_number, candidate_role_id, asked_at)
          SELECT number, NULL, {} FROM candidates WHERE id <> '{}' LIMIT 1",
@@ -395,7 +396,7 @@ fn a_delayed_deletion_waits_while_the_clock_is_ahead() {
     ));
     fixture.app.pass(61);
     crate::attachment::wait_until(&fixture.app, "SELECT count(*) FROM erasures_asked", "1");
-    assert_eq!(fixture.app.sql(ERASED), ["0"], "the hire is visible only by the wrong clock");
+    assert_eq!(fixture.app.sql(ERASED), ["0"], "the hire is visible only according to the wrong clock");
     fixture.app.world.set(now.plus(Duration::from_secs(61)));
     fixture.app.pass(72 * 3_600);
     crate::attachment::wait_until(&fixture.app, ERASED, "1");
@@ -433,8 +434,8 @@ fn a_delayed_deletion_does_not_remove_later_applications() {
     fixture.assert_sound();
 }
 
-/// More requested deletions than one page of a scan contains are delayed without end, and the first erasure after them
-/// fails. The next requested deletion must still be carried out.
+/// More deletions than fit in one page of the scan are delayed indefinitely, and the first erasure after them fails.
+/// The next requested deletion must still be carried out.
 fn a_requested_deletion_does_not_wait_for_delayed_deletions() {
     let fixture = Fixture::new();
     fixture.app.change("UPDATE organizations SET decision_visible_after_hours = NULL");

@@ -14,14 +14,14 @@ crate::tests![
     staff_see_the_last_20_later_signups_and_download_attachments,
     a_deletion_removes_the_name_but_leaves_another_persons_application,
     deleting_through_every_link_erases_the_candidate,
-    a_new_link_from_staff_retains_an_emptied_application,
+    a_new_link_from_staff_retains_an_application_whose_signup_was_deleted,
     deleting_the_last_later_signup_erases_the_candidate,
     stored_responses_do_not_contain_a_deleted_later_signup,
     a_legal_hold_is_not_revealed_to_a_person_who_knows_only_the_address,
     a_legal_hold_retains_later_signups,
-    deletions_requested_under_a_hold_do_not_retain_the_candidate,
-    a_later_signup_joins_the_candidate_who_now_has_the_address,
-    a_later_signup_follows_its_own_address,
+    signups_whose_deletion_was_requested_under_a_hold_do_not_retain_the_candidate,
+    a_later_signup_is_added_to_the_candidate_who_now_has_its_address,
+    a_later_signup_becomes_an_application_under_its_own_address,
     a_start_on_an_older_copy_repeats_exactly_the_deletions,
     an_erased_later_signup_stays_erased_on_an_older_copy,
     retention_starts_at_the_last_signup,
@@ -210,7 +210,7 @@ fn deleting_through_every_link_erases_the_candidate() {
     }
 }
 
-fn a_new_link_from_staff_retains_an_emptied_application() {
+fn a_new_link_from_staff_retains_an_application_whose_signup_was_deleted() {
     let fixture = Fixture::new();
     let links = [fixture.apply("", "Ada", ADA), fixture.apply("role_more", "Ada", ADA)];
     let application = fixture.app.sql("SELECT candidate_role_id FROM signups ORDER BY number").remove(0);
@@ -284,7 +284,7 @@ fn a_legal_hold_retains_later_signups() {
     assert_eq!(fixture.candidates(), ["Ada|ada@example.org|In Progress|Ada|Mallory"]);
 }
 
-fn deletions_requested_under_a_hold_do_not_retain_the_candidate() {
+fn signups_whose_deletion_was_requested_under_a_hold_do_not_retain_the_candidate() {
     let fixture = Fixture::new();
     let links = [fixture.apply("", "Ada Quixworth", ADA), fixture.apply("role_more", "Ada Quixworth", ADA)];
     let later = fixture.apply("", "Ada Quixworth", ADA);
@@ -298,7 +298,7 @@ fn deletions_requested_under_a_hold_do_not_retain_the_candidate() {
     assert!(!fixture.contains_text("Quixworth") && !fixture.contains_text(ADA));
 }
 
-fn a_later_signup_joins_the_candidate_who_now_has_the_address() {
+fn a_later_signup_is_added_to_the_candidate_who_now_has_its_address() {
     let fixture = Fixture::new();
     let first = fixture.apply("", "Ada", ADA);
     let later = fixture.apply("", "Later", ADA);
@@ -315,7 +315,7 @@ fn a_later_signup_joins_the_candidate_who_now_has_the_address() {
     assert_eq!(fixture.app.sql("SELECT count(*) FROM candidates WHERE email_key = 'b@b.example'"), ["0"]);
 }
 
-fn a_later_signup_follows_its_own_address() {
+fn a_later_signup_becomes_an_application_under_its_own_address() {
     let fixture = Fixture::new();
     let first = fixture.apply("", "Ada", ADA);
     fixture.apply("", "Later", ADA);

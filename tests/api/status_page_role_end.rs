@@ -9,18 +9,18 @@ use crate::support::stored_signup::{add_candidate, insert_signup, new_status_lin
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_closed_role_is_shown_after_the_delay_until_it_reopens,
-    a_filled_role_is_shown_with_the_hire_that_filled_it_and_not_earlier,
+    a_role_is_shown_as_closed_after_the_delay_until_it_reopens,
+    a_role_is_shown_as_filled_only_when_the_hire_that_filled_it_is_shown,
     a_hired_candidate_never_reads_that_the_role_was_closed,
     a_closing_and_reopening_within_the_delay_are_never_shown,
     the_delay_of_the_organization_decides_when_the_end_of_a_role_is_shown,
     the_page_shows_at_once_that_a_position_is_free_again,
-    a_role_filled_by_a_change_to_its_positions_is_shown_after_the_delay,
+    a_role_filled_by_a_change_to_its_positions_is_shown_as_filled_after_the_delay,
     closing_a_filled_role_does_not_restart_the_delay,
-    other_applications_do_not_show_the_end_of_the_role,
+    ended_applications_and_applications_to_other_roles_do_not_show_the_end_of_the_role,
     a_hidden_rejection_and_a_later_signup_do_not_differ_from_an_application_in_progress,
     the_end_of_a_role_is_shown_in_every_language,
-    an_imported_role_that_has_ended_is_shown_after_the_delay,
+    the_end_of_an_imported_role_is_shown_after_the_delay,
     staff_see_how_many_applications_are_in_progress_when_a_role_ends,
 ];
 
@@ -97,7 +97,7 @@ impl Fixture {
     }
 }
 
-fn a_closed_role_is_shown_after_the_delay_until_it_reopens() {
+fn a_role_is_shown_as_closed_after_the_delay_until_it_reopens() {
     let fixture = Fixture::new();
     let before = fixture.seen(0);
     fixture.shows(0, RUNNING);
@@ -111,7 +111,7 @@ fn a_closed_role_is_shown_after_the_delay_until_it_reopens() {
     assert_eq!(fixture.seen(0), before);
 }
 
-fn a_filled_role_is_shown_with_the_hire_that_filled_it_and_not_earlier() {
+fn a_role_is_shown_as_filled_only_when_the_hire_that_filled_it_is_shown() {
     let fixture = Fixture::new();
     let before = fixture.seen(2);
     fixture.decide(0, 1, "hire");
@@ -192,7 +192,7 @@ fn the_page_shows_at_once_that_a_position_is_free_again() {
     fixture.shows(2, RUNNING);
 }
 
-fn a_role_filled_by_a_change_to_its_positions_is_shown_after_the_delay() {
+fn a_role_filled_by_a_change_to_its_positions_is_shown_as_filled_after_the_delay() {
     let fixture = Fixture::new();
     fixture.decide(0, 1, "hire");
     fixture.app.pass(100 * HOUR);
@@ -220,7 +220,7 @@ fn closing_a_filled_role_does_not_restart_the_delay() {
     fixture.shows(2, FILLED);
 }
 
-fn other_applications_do_not_show_the_end_of_the_role() {
+fn ended_applications_and_applications_to_other_roles_do_not_show_the_end_of_the_role() {
     let fixture = Fixture::new();
     let elsewhere = fixture.app.hiring();
     let other = new_status_link(&fixture.app, &elsewhere, 0);
@@ -278,7 +278,7 @@ fn the_end_of_a_role_is_shown_in_every_language() {
     heading("es", "ha cubierto este puesto", "El puesto ya está cubierto");
 }
 
-fn an_imported_role_that_has_ended_is_shown_after_the_delay() {
+fn the_end_of_an_imported_role_is_shown_after_the_delay() {
     let app = App::start();
     let hiring = app.hiring_with(|document| first_role_of(document)["status"] = json!("closed"));
     let path = new_status_link(&app, &hiring, 0);

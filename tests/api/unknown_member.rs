@@ -1,4 +1,4 @@
-//! Unknown JSON members of a request body are ignored and named in the `warnings` of a success.
+//! Unknown JSON members of a request body are ignored and named in the `warnings` of a successful answer.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::support::{Answer, App};
 crate::tests![
     decisions_and_dry_runs_warn_about_unknown_members,
     warnings_name_nested_members_with_their_path,
-    an_answer_without_unknown_members_has_no_warnings,
+    a_request_without_unknown_members_gets_no_warnings,
     a_refusal_has_no_warnings,
     warnings_are_limited_in_length_and_number,
     answers_with_shared_schemas_have_warnings,
@@ -52,7 +52,7 @@ fn warnings_name_nested_members_with_their_path() {
     assert_eq!(warned_fields(&created), ["steps[1].kind"], "the warning names the step by its index");
 }
 
-fn an_answer_without_unknown_members_has_no_warnings() {
+fn a_request_without_unknown_members_gets_no_warnings() {
     let app = App::start();
     let hiring = app.hiring();
     let staff = app.user(&hiring.staff("owner"));
@@ -92,7 +92,8 @@ fn warnings_are_limited_in_length_and_number() {
     assert_eq!(warnings[20]["detail"], "480 more members were ignored");
 }
 
-/// The client of these tests checks each answer against its schema in the API description, which lists `warnings`.
+/// The client of these tests checks each answer against its schema in the API description. These schemas list
+/// `warnings`.
 fn answers_with_shared_schemas_have_warnings() {
     let app = App::start();
     let hiring = app.hiring();

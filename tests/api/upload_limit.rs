@@ -46,7 +46,7 @@ fn only_files_are_refused_when_disk_space_is_low() {
     app.set_disk(ENOUGH_BYTES - 1, DISK_BYTES);
     let text = assert_form_shown_again(&form.with_file("cv.pdf", PDF).send(&app));
     assert!(text.contains("Your file cannot be accepted right now."), "{text}");
-    // The box for the consent is still ticked.
+    // The consent box is still ticked.
     assert!(text.contains("value=\"on\" required checked"), "{text}");
     assert_eq!(app.sql("SELECT (SELECT count(*) FROM documents) + (SELECT count(*) FROM signups)"), ["0"]);
     // The same form without its file succeeds, and so does a decision.

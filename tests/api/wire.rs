@@ -227,7 +227,7 @@ fn head_works_on_every_route_with_get() {
         let client = if is_console { &browser } else { &admin };
         let path = if is_console {
             let path = staff_path(route, &hiring.slug, &hiring).replace("doc_none", "doc_the-link");
-            // The menu of a card needs a card.
+            // The page with the menu of a card needs the id of a card.
             let card = format!("/decide?card={}", hiring.candidates[0].steps[1]);
             if path.ends_with("/decide") { path.replace("/decide", &card) } else { path }
         } else {
@@ -520,7 +520,7 @@ fn a_complete_request_takes_effect_after_its_client_is_gone() {
     assert_becomes(&app, hired, "3");
     let rows = "SELECT count(*) FROM api_key_usage WHERE path <> '/api/admin/api-keys'";
     assert_becomes(&app, rows, "3");
-    // A GET request leaves its usage row even if nobody reads the answer.
+    // A GET request leaves a usage row even if nobody reads the answer.
     for _ in 0..50 {
         let mut wire = Wire::open(&app);
         wire.send(&get("/healthz"));
@@ -693,7 +693,7 @@ fn the_client_of_the_tests_sends_no_post_twice() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = Client::new(listener.local_addr().unwrap());
     let (sender, received) = std::sync::mpsc::channel();
-    // A server that answers the first request on each connection, and closes the connection after the second.
+    // This server answers the first request on each connection, and closes the connection after the second.
     std::thread::spawn(move || {
         for stream in listener.incoming().map_while(Result::ok) {
             let mut lines = BufReader::new(stream.try_clone().unwrap()).lines();

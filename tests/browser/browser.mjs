@@ -142,7 +142,8 @@ export async function fill(page, person) {
   }
 }
 
-/// Applies in a new context. Returns the paths of the form, the status page and its confirmation.
+/// Applies in a new context. Returns the paths of the form, of the status page, and of the status page with the
+/// confirmation.
 export async function applied(browser, fault, { slug, role, lang = 'en', person }) {
   const context = await visitor(browser, fault);
   const page = await context.newPage();

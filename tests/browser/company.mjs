@@ -4,7 +4,7 @@ const { BASE: base, KEY: key } = process.env;
 
 export { base };
 
-/// Sends a request and returns the `data` member of the response. Throws an error unless the status is a success.
+/// Sends a request and returns the `data` member of the response. Throws an error unless the status indicates success.
 export async function call(method, path, body, type = 'application/json') {
   const sent = body === undefined || typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body);
   const headers = { Authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'Content-Type': type }) };

@@ -1,6 +1,5 @@
 // Keyboard shortcuts of the staff console: `?` lists the expected keys on each kind of page, and each key has the
-// listed effect on at least one page. While single-letter keys are switched off, the keys that are pressed have no
-// effect.
+// listed effect on at least one page. While single-letter keys are switched off, pressing the keys has no effect.
 
 import { readFileSync } from 'node:fs';
 
@@ -12,7 +11,7 @@ const STAFF = 'ingrid.aalto@halmwind.example.com';
 const ORGANIZATION = '/app/halmwind';
 const BOARD = `${ORGANIZATION}/roles/role_controls-engineer`;
 
-/// The keys that the list shows with a sign or an abbreviation, and the names that Playwright gives them.
+/// The keys that the list shows as a symbol or an abbreviation, and the names that Playwright gives them.
 const SIGNS = { '↓': 'ArrowDown', '↑': 'ArrowUp', '→': 'ArrowRight', '←': 'ArrowLeft', Esc: 'Escape' };
 
 /// Returns the keys to press for an entry in the list of keys, by the names that Playwright gives them.
@@ -42,12 +41,12 @@ const EVERYWHERE = {
   'G S': leadsTo('/app/me'),
 };
 
-/// Keys of the nine reasons in the rejection form.
+/// Keys for the nine reasons in the rejection form.
 const REASONS = Object.fromEntries(Array.from({ length: 9 }, (_, nth) => [
   String(nth + 1), checks(`details[open] .choices label:nth-of-type(${nth + 1}) input`),
 ]));
 
-/// Keys of the decisions on a candidate.
+/// Keys for the decisions on a candidate.
 const DECISIONS = {
   E: says,
   '⇧E': shows('details[open] select[name=step]'),
@@ -84,7 +83,7 @@ async function crowd() {
 /// Moves the focus to a card with cards on all sides.
 const onMiddleCard = (page) => page.locator('#board .column:nth-of-type(2) .card > a[id^=n-]').nth(1).focus();
 
-/// Opens the page of the candidate on that card.
+/// Opens the page of the candidate whose card `onMiddleCard` focuses.
 const openCandidate = async (page) => {
   await onMiddleCard(page);
   await page.keyboard.press('Enter');
@@ -94,7 +93,7 @@ const openCandidate = async (page) => {
 /// A candidate with a CV.
 const WITH_CV = 'Chiara Dąbrowski';
 
-/// The kinds of pages: how to open each, and its keys besides those of every page. `only` has the keys of a page that
+/// The kinds of pages: how to open each, and its keys besides those in `EVERYWHERE`. `only` has the keys of a page that
 /// also has the keys of the board; the test then presses only the keys in `only`. With `isPartly`, `?` may also list
 /// the keys of decisions and of the queue, which the test does not press.
 const KINDS = [

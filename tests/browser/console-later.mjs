@@ -51,7 +51,8 @@ async function candidate(page, base, fault) {
   await page.keyboard.press('h');
   await page.keyboard.press('1');
   await checkMessage(page, 'Candidate 0 is put aside until', fault);
-  await shows(page, 'later until', fault);
+  const mark = page.locator('.tag', { hasText: 'put aside until' });
+  await mark.waitFor().catch(() => fault('no mark says “put aside until”'));
   await page.keyboard.press('z');
   await shows(page, 'back since 5 January 2026', fault);
   await page.keyboard.press('h');
@@ -111,7 +112,7 @@ async function closeOut(page, base, key, fault) {
   await shows(page, '5 decisions were undone.', fault);
   await page.locator('button.no').click();
   await shows(page, '6 candidates were rejected.', fault);
-  await shows(page, 'Nobody is in progress here anymore.', fault);
+  await shows(page, 'No application is in progress here anymore.', fault);
   await screenshot(page, 'console-close-out-done');
 }
 

@@ -1,5 +1,5 @@
 // Two people work at the same time. One acts, and the open page of the other shows the act without a reload. The focus,
-// the selection, the scroll position and typed text stay.
+// the selection, the scroll position and typed text are preserved.
 
 import { writeFileSync } from 'node:fs';
 
@@ -13,7 +13,7 @@ const TOMASZ = { email: 'tomasz@live.example', name: 'Tomasz Wolny' };
 const STEPS = ['Applied', 'Screening', 'Interview', 'Offer'];
 const ROLE = '/app/live/roles/role_live';
 const CANDIDATES = 60;
-/// The pause between two requests for changes, and a little more.
+/// A little more than the pause between two requests for changes.
 const PAUSE_MS = 5100;
 
 /// Returns an interchange document with a role whose candidates are at its first step.
@@ -76,7 +76,7 @@ async function board({ first, second, base, api, fault }) {
   const before = await list.evaluate((element) => element.scrollTop);
   const unchanged = async (what) => {
     if (await focusOf(page) !== 'n-app_30') {
-      fault(`${what}: the focus is at ${await focusOf(page)}`);
+      fault(`${what}: the focus is on ${await focusOf(page)}`);
     }
     if (!await card(30).locator('input').isChecked() || await page.locator('#selected').innerText() === '') {
       fault(`${what}: the selection is lost`);
@@ -130,7 +130,7 @@ async function board({ first, second, base, api, fault }) {
   await act('reject', '/app/live/candidates/cand_30');
   await hear(page, `${INGRID.name} rejected Candidate 30`);
   if (await focusOf(page) !== 'n-app_31') {
-    fault(`after the card with the focus has left, the focus is at ${await focusOf(page)}`);
+    fault(`after the card with the focus has left, the focus is on ${await focusOf(page)}`);
   }
   await inspect(page, fault);
 
@@ -171,7 +171,7 @@ async function candidate({ first, second, base, fault }) {
   await acts.close();
 }
 
-/// Watches a queue: a decided entry is marked, and the queue and the shown candidate stay.
+/// Watches a queue: a decided entry is marked, and the queue and the shown candidate stay the same.
 async function review({ first, second, base, fault }) {
   const page = await watch(second, `${base}/app/live/review?role=role_live&step=step_0`);
   const [heading, count] = [await page.locator('h1').innerText(), await page.locator('.queue li').count()];

@@ -54,7 +54,7 @@ async function everywhere(page, name, lang, fault) {
       return { scrollWidth, clientWidth, over: over.slice(0, 3).map((element) => element.outerHTML.slice(0, 120)) };
     });
     if (size.scrollWidth > size.clientWidth) {
-      fault(`${name} in ${lang} is ${size.scrollWidth} wide in ${size.clientWidth}: ${size.over.join(' | ')}`);
+      fault(`${name} in ${lang} is ${size.scrollWidth} px wide in a window of ${size.clientWidth} px: ${size.over.join(' | ')}`);
     }
     if (width === 390) {
       // At the end of the page, the navigation bar must not cover anything.

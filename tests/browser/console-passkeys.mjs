@@ -42,8 +42,8 @@ async function timed(work) {
 const REFUSAL = '.notice.bad, [data-passkey-fault]:not([hidden])';
 
 /// Opens the sign-in page and waits for the outcome. Without `button`, the virtual authenticator accepts the request by
-/// which the page offers passkeys among the suggestions of the email field. Returns the text of the refusal, or nothing
-/// after a sign-in.
+/// which the page offers passkeys among the suggestions of the email field. Returns the text of the refusal, or
+/// `undefined` if the user was signed in.
 async function signIn(page, button) {
   await page.goto(`${base}/sign-in`, { waitUntil: 'commit' });
   await button?.click();
@@ -200,7 +200,7 @@ export async function check(browser, company, fault) {
     const other = await plain.newPage();
     await other.goto(`${origin}/sign-in`);
     const [note, button] = [other.locator('[data-passkey-note]'), other.getByRole('button', { name: 'passkey' })];
-    if (!(await note.isVisible()) || (await button.isVisible())) fault(`${origin}, scripts ${hasScript}: offers passkeys`);
+    if (!(await note.isVisible()) || (await button.isVisible())) fault(`${origin}, scripts ${hasScript}: the page offers passkeys, or does not say why it offers none`);
     await plain.close();
   }
   console.log(`  joined in ${joined} ms, ${times.length} sign-ins without typing in ${times[5]} ms (median) to ${times[9]} ms, `

@@ -111,7 +111,7 @@ export async function check(browser, company, fault) {
   await page.frameLocator('iframe.file').locator('body', { hasText: 'Gdańsk' }).waitFor();
   sizes.push(await picture(page, 'review', fault));
 
-  // Amara Okonkwo is the only candidate at the step of the offer.
+  // Amara Okonkwo is the only candidate at the offer step.
   await page.goto(role);
   await page.locator('.card > a', { hasText: 'Amara Okonkwo' }).click();
   await page.locator('a[href*="/hire"]').click();

@@ -1,6 +1,6 @@
-// Decides with one key on each of 200 candidates of a role with 2,000, and prints the times from the key to the painted
-// page. Also prints the main thread's time for a frame while the board scrolls. Other work on the machine changes these
-// times, so the test does not judge them. A missing card or a lost decision is a fault.
+// Decides on 200 of the 2,000 candidates of a role with one key press each, and prints the times from the key press to
+// the painted page. Also prints the main thread's time per frame while the board scrolls. Other work on the machine
+// changes these times, so the test does not judge them. A missing card or a lost decision is a fault.
 
 import { readFileSync, writeFileSync } from 'node:fs';
 
@@ -16,7 +16,7 @@ const STEPS = ['Applied', 'Screening', 'Interview', 'Offer'];
 
 const percentile = (sorted, share) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))];
 
-/// Returns the milliseconds from the next key to the moment when the browser has painted the answer.
+/// Returns the milliseconds from the next key press to the moment when the browser has painted the answer.
 function decide(page) {
   return page.evaluate(() => new Promise((resolve) => {
     let began;

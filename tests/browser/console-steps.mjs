@@ -21,7 +21,7 @@ function expectEqual(what, actual, expected, fault) {
   }
 }
 
-/// Presses on one element and moves the mouse over another one.
+/// Presses the mouse button on one element and moves the pointer over another one.
 async function dragOver(page, item, target) {
   const [from, to] = [await item.boundingBox(), await target.boundingBox()];
   await page.mouse.move(from.x + 40, from.y + from.height / 2);

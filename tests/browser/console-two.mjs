@@ -1,6 +1,6 @@
 // Two people act on the same application or role, each on a page that was opened before the other acted. For each
 // ordered pair of acts, the second act succeeds too or is answered with a conflict. If both acts concern the
-// application, the page of the conflict names the other person. Afterwards, the file must be sound.
+// application, the conflict page names the other person. Afterwards, the file must be sound.
 
 import { writeFileSync } from 'node:fs';
 
@@ -11,7 +11,7 @@ const FIRST = { email: 'first@two.example', name: 'Ingrid Aalto' };
 const SECOND = { email: 'second@two.example', name: 'Tomasz Wolny' };
 const STEPS = ['Applied', 'Screening', 'Interview', 'Offer'];
 
-/// For each act: the state of the application that the act needs, the page with its form, and how to send the form.
+/// For each act: the state in which the application must be, the page with the form, and how to send the form.
 export const ACTS = {
   move: {
     page: 'candidate', needs: 'in progress',

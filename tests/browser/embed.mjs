@@ -24,7 +24,7 @@ export async function check(browser, { acme, empty, hostile, trap }, fault) {
   context.on('request', async (request) => {
     const { cookie, authorization } = await request.allHeaders().catch(() => ({}));
     if (cookie !== undefined || authorization !== undefined) {
-      fault(`${request.url()} sends the credential ${cookie ?? authorization}`);
+      fault(`the request for ${request.url()} contains the credential ${cookie ?? authorization}`);
     }
   });
   const page = await context.newPage();

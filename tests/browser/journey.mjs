@@ -72,7 +72,7 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   await page.waitForURL(/\/status\//);
   await arrive('confirmation');
   const status = new URL(page.url()).pathname;
-  expect('the confirmation does not show its link', (await page.locator('main').innerText()).includes(`${base}${status}`));
+  expect('the confirmation does not show the status link', (await page.locator('main').innerText()).includes(`${base}${status}`));
 
   await open(page, status, fault);
   await arrive('status');
@@ -104,7 +104,7 @@ async function checkFormWithError(page, person, file, expect) {
   for (const [name, value] of Object.entries(person)) {
     expect(`${name} has lost its value`, (await field(page, name).inputValue()) === value);
   }
-  expect('the consent is no longer ticked', await field(page, 'consent').isChecked());
+  expect('the consent box is no longer ticked', await field(page, 'consent').isChecked());
   expect('the form does not name the file', (await page.locator('main form').innerText()).includes(file));
   expect('the title does not mention the error', /error|fehler|erreur/i.test(await page.title()));
 }

@@ -24,7 +24,7 @@ const parts = {
   'console-two': 'Two people who act at once',
   'console-steps': 'The pipeline of a role',
   'console-live': 'Changes by others on open pages',
-  'console-undo': 'The pages of candidates while decisions are made and undone',
+  'console-undo': 'The pages that candidates see while decisions are made and undone',
   'console-dialogs': 'Dialogs and messages of the staff console',
   'console-decide': 'Decisions in the staff console',
   'console-later': 'Putting aside, closing out and reopening in the staff console',

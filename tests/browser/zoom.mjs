@@ -39,7 +39,7 @@ export async function check(browser, company, fault) {
         return { clientWidth, scrollWidth, over: over.slice(0, 3).map((element) => element.outerHTML.slice(0, 120)) };
       });
       if (wide.scrollWidth > wide.clientWidth || wide.over.length > 0) {
-        fault(`${view}: ${name} is ${wide.scrollWidth} wide in ${wide.clientWidth}: ${wide.over.join(' | ')}`);
+        fault(`${view}: ${name} is ${wide.scrollWidth} px wide in a window of ${wide.clientWidth} px: ${wide.over.join(' | ')}`);
         await screenshot(page, `too-wide-${view}-${name}`);
       } else if (['portal', 'role', 'form-with-errors', 'status'].includes(name)) {
         await screenshot(page, `${view}-${name}`);

@@ -41,7 +41,7 @@ impl Fixture {
             .collect()
     }
 
-    /// Starts a service. Returns it with the address that redirects.
+    /// Starts a service. Returns it and the address from which it redirects requests.
     fn serve(&self, more: &[&str]) -> (RunningService, SocketAddr) {
         let args = self.args();
         let args: Vec<&str> = args.iter().map(String::as_str).chain(more.iter().copied()).collect();
@@ -172,7 +172,7 @@ fn a_failed_attempt_delays_the_next_one_with_the_same_authority_across_restarts(
     let mut service = fixture.dir.serve(&args);
     service.wait_for(|line| line.starts_with("the last attempt failed: ") && line.ends_with(", or on SIGHUP"));
     service.signal("HUP");
-    service.wait_for(|line| line.contains("SIGHUP: the next attempt to get a certificate may be at"));
+    service.wait_for(|line| line.contains("SIGHUP: no attempt to get a certificate is allowed before"));
     service.stop("TERM").succeeded();
     assert_eq!(fixture.state()["failures"], 1);
     fixture.age_failure();
@@ -199,12 +199,12 @@ fn the_reason_for_a_refused_order_is_logged_and_sighup_respects_the_wait_that_th
     let not_before = fixture.state()["notBefore"].as_str().unwrap().to_owned();
     assert!(line.ends_with(&not_before), "{line} {not_before}");
     service.signal("HUP");
-    service.wait_for(|line| line.ends_with(&format!("may be at {not_before}")));
+    service.wait_for(|line| line.ends_with(&format!("is allowed before {not_before}")));
     service.stop("TERM").succeeded();
     fixture.age_failure();
     let mut service = fixture.serve_validated();
     service.signal("HUP");
-    service.wait_for(|line| line.ends_with(&format!("may be at {not_before}")));
+    service.wait_for(|line| line.ends_with(&format!("is allowed before {not_before}")));
     assert_eq!(fixture.server.count("/order"), 1);
     service.stop("TERM").succeeded();
     let other = Fixture::new();
@@ -214,7 +214,7 @@ fn the_reason_for_a_refused_order_is_logged_and_sighup_respects_the_wait_that_th
 }
 
 #[test]
-fn a_failed_challenge_shows_what_the_authority_saw() {
+fn the_log_shows_what_the_authority_saw_when_a_challenge_failed() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     for (is_elsewhere, part) in
         [(false, "(connection): refused; port 80 must be open"), (true, "(unauthorized): another answer")]

@@ -46,7 +46,7 @@ pub(crate) enum Fault {
     OtherName,
     /// The certificate belongs to another key.
     OtherKey,
-    /// Finalizing an order never ends.
+    /// The finalization of an order never completes.
     Hang,
 }
 

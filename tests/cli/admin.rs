@@ -171,7 +171,7 @@ fn easily_guessed_passwords_are_refused() {
 }
 
 #[test]
-fn a_password_excludes_its_final_line_end() {
+fn the_final_line_end_of_the_input_is_not_part_of_the_password() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let service = dir.serve(&["--db", "a.db"]);

@@ -60,8 +60,8 @@ fn a_service_on_a_restored_backup_uses_a_write_ahead_log() {
     let key = dir.admin_key("a.db");
     dir.serve(&["--db", "a.db"]).stop("TERM").succeeded();
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    // Bytes 18 and 19 of a file are its write and read versions. 2 means a write-ahead log (SQLite's file format,
-    // 1.3.3).
+    // Bytes 18 and 19 of a file are its write and read versions. The value 2 means a write-ahead log (SQLite's file
+    // format, 1.3.3).
     let mode = |db: &str| {
         let connection = rusqlite::Connection::open(dir.path(db)).unwrap();
         let mode: String = connection.query_row("PRAGMA journal_mode", [], |row| row.get(0)).unwrap();
@@ -111,7 +111,7 @@ fn check_prints_each_finding_and_fails() {
              DELETE FROM candidates WHERE id = 'cand_1'",
             &["foreign key", "candidates"],
         ),
-        ("DELETE FROM candidate_words WHERE word = (SELECT min(word) FROM candidate_words)", &["found by"]),
+        ("DELETE FROM candidate_words WHERE word = (SELECT min(word) FROM candidate_words)", &["the word index lacks"]),
         (
             "INSERT INTO candidate_words (organization_id, in_name, word, candidate_number, block)
              SELECT organization_id, 0, 'zzz', number, number / 1024 FROM candidates WHERE id = 'cand_1'",
@@ -182,7 +182,7 @@ fn a_killed_backup_leaves_no_target_file() {
 }
 
 #[test]
-fn an_unreadable_erasure_list_is_named() {
+fn the_error_names_an_unreadable_erasure_list() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     std::fs::create_dir(dir.path("a.db.erased")).unwrap();

@@ -1,5 +1,5 @@
 //! `check` verifies the hash chain of activity rows. It finds every change to a row, and accepts rows that the service
-//! appends or empties. Most tests drop the triggers before a change, as anybody who can write the file could.
+//! appends or empties. Most tests drop the triggers before a change, as anybody who can write to the file could.
 
 use serde_json::json;
 
@@ -68,7 +68,7 @@ fn a_changed_detail_is_found() {
 fn a_detail_changed_together_with_its_digest_is_found() {
     let dir = with_decisions();
     let id = id(&dir, 2);
-    // Somebody who knows the digests would have to recompute all later rows too.
+    // Somebody who changes a digest would also have to recompute the hashes of this row and of all later rows.
     let found =
         found(&dir, "UPDATE activities SET detail_hash = zeroblob(32), detail = '{}', salt = NULL WHERE number = :2");
     let row = format!("activity {id}: the row, or the one before it, was changed");

@@ -10,8 +10,8 @@ use sha2::{Digest as _, Sha256};
 use crate::postgres_server::{TestServer, USER, shared};
 use crate::support::{Output, WorkDir};
 
-/// Returns a directory with the file `a.db`, which has the demo's records and an attachment of two chunks, and the
-/// key of the demo's admin.
+/// Returns a directory and the key of the demo's admin. The directory contains the file `a.db` with the demo's records
+/// and an attachment of two chunks.
 pub(crate) fn with_demo() -> (WorkDir, String) {
     let dir = WorkDir::new();
     let service = dir.serve(&["--demo", "--db", "a.db"]);
@@ -62,7 +62,7 @@ fn contents(path: &Path) -> (Contents, Vec<String>) {
 }
 
 #[test]
-fn a_copy_to_a_server_and_back_has_each_row_and_serves() {
+fn a_copy_to_a_server_and_back_has_each_row_and_a_service_can_run_on_it() {
     let Some(server) = shared() else { return };
     let (dir, key) = with_demo();
     let (database, url) = empty_database(server);
@@ -100,7 +100,7 @@ fn a_copy_to_a_server_and_back_has_each_row_and_serves() {
     dir.run(&["check", "--db", "back.db"]).succeeded();
 }
 
-/// Runs a copy until it has written this many lines, and kills it. Returns whether it ended before.
+/// Runs a copy until it has written this many lines, and kills it. Returns whether it ended first.
 pub(crate) fn run_and_kill(dir: &WorkDir, from: &str, to: &str, lines: usize) -> bool {
     let mut left = lines;
     run_and_kill_at(dir, from, to, |_| {
@@ -109,7 +109,7 @@ pub(crate) fn run_and_kill(dir: &WorkDir, from: &str, to: &str, lines: usize) ->
     })
 }
 
-/// Runs a copy until it has written a line for which `is_last` is true, and kills it. Returns whether it ended before.
+/// Runs a copy until it has written a line for which `is_last` is true, and kills it. Returns whether it ended first.
 pub(crate) fn run_and_kill_at(dir: &WorkDir, from: &str, to: &str, mut is_last: impl FnMut(&str) -> bool) -> bool {
     let mut child = dir.command(&["copy", "--from", from, "--to", to]).spawn().unwrap();
     let output = BufReader::new(child.stderr.take().unwrap());
@@ -123,7 +123,7 @@ pub(crate) fn run_and_kill_at(dir: &WorkDir, from: &str, to: &str, mut is_last: 
 }
 
 #[test]
-fn a_copy_that_is_killed_again_and_again_continues_and_is_equal() {
+fn a_copy_that_is_killed_repeatedly_continues_and_ends_equal_to_its_source() {
     let Some(server) = shared() else { return };
     let (dir, _) = with_demo();
     let (_, url) = empty_database(server);
@@ -158,7 +158,7 @@ fn an_incomplete_copy_is_refused_by_all_commands_except_the_copy_that_created_it
     // The source has changed since the copy began.
     dir.run(&["bootstrap-admin", "--db", "a.db", "--email", "later@example.org"]).succeeded();
     copy(&dir, "a.db", &second).failed(78, "is an incomplete copy of another source, or its source has changed");
-    // Another source.
+    // The source is another database.
     let (other, _) = with_demo();
     copy(&other, "a.db", &second).failed(78, "is an incomplete copy of another source");
 }

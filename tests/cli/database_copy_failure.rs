@@ -1,5 +1,5 @@
-//! `copy` when a database fails or changes during the copy: the sentence names the cause, and the same command
-//! continues.
+//! `copy` when a database fails or changes during the copy: the last line names the cause, and the same command
+//! continues the copy.
 
 use std::process::{Child, Command};
 
@@ -32,7 +32,7 @@ fn lock_candidates(server: &TestServer, database: &str, mode: &str) -> Session {
     locker
 }
 
-/// Waits until a session of the database waits for a lock, and ends the session as an administrator does.
+/// Waits until a session of the database waits for a lock, and ends the session as an administrator would.
 fn end_waiting_session(server: &TestServer, database: &str) {
     let sql = format!(
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '{database}' AND wait_event_type = 'Lock'"
@@ -73,7 +73,7 @@ fn a_database_that_another_copy_uses_is_refused() {
     let copying = start(&dir, &url, "back.db");
     let waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'";
     eventually(|| server.psql(&database, waits) == "1");
-    copy(&dir, &other, "back.db").failed(1, "a service or another copy is using back.db; stop it and try again");
+    copy(&dir, &other, "back.db").failed(1, "another copy is using back.db; stop that process and try again");
     drop(locker);
     assert_stopped(&end(copying), 0, "chain head: ");
 }
@@ -90,7 +90,7 @@ fn a_copy_between_two_servers_has_each_row() {
     assert!(copied.stderr.contains("all tables are equal"), "{copied:?}");
     dir.run(&["check", "--db", &second]).succeeded();
     dir.serve(&["--db", &second]).stop("TERM").succeeded();
-    // Another spelling of the same database.
+    // This URL names the same database in another spelling.
     let same = first.replace("127.0.0.1", "localhost");
     copy(&dir, &first, &same).failed(78, "exists and has data, and was not changed");
 }
@@ -107,7 +107,7 @@ fn a_change_to_the_source_between_two_parts_of_a_copy_is_noticed() {
     dir.change("a.db", first);
     let differs = ") differs from its source (";
     assert_stopped(&copy(&dir, "a.db", &url), 78, differs);
-    // The destination remains an incomplete copy, which no service uses.
+    // The destination remains an incomplete copy, which no service can use.
     dir.run(&["serve", "--listen", "127.0.0.1:0", "--db", &url]).failed(78, "is an incomplete copy");
     server.psql(&database, "DROP SCHEMA public CASCADE; CREATE SCHEMA public");
     copy(&dir, "a.db", &url).succeeded();

@@ -11,7 +11,7 @@ use crate::postgres_server::{TestServer, USER, shared};
 use crate::support::{Answer, RunningService, WorkDir, eventually, send_to};
 
 #[path = "../support/postgres_proxy.rs"]
-#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
+#[allow(dead_code, reason = "each of the tests that include the file uses only a part of it")]
 mod proxy;
 
 use self::proxy::{TestProxy, Traffic};
@@ -19,7 +19,7 @@ use self::proxy::{TestProxy, Traffic};
 /// A page that reads the database.
 const PAGE: &str = "/careers/nobody";
 
-/// The maximum time for the answer to a request while the server does not answer, on a busy machine.
+/// The maximum time until a request is answered on a busy machine while the PostgreSQL server does not answer.
 const ANSWER_MAX: Duration = Duration::from_secs(30);
 
 /// A service on a database of its own.
@@ -100,7 +100,7 @@ impl Admin {
         self.send("GET", "/healthz", &[], "").expect(200);
     }
 
-    /// Waits until the service works, and checks that nothing of the outage remains.
+    /// Waits until the service works, and checks that no refused change was saved.
     #[track_caller]
     fn assert_recovers(&self) {
         eventually(|| self.create("back").status == 200);
@@ -243,7 +243,7 @@ fn a_change_that_waits_for_an_absent_standby_has_an_unknown_outcome_and_later_on
 }
 
 #[test]
-fn a_server_that_becomes_read_only_or_accepts_no_connection_is_unavailable_until_it_recovers() {
+fn a_service_is_unavailable_while_its_server_is_read_only_or_accepts_no_connection() {
     let Some(server) = TestServer::start(&[]) else { return };
     let database = server.database();
     server.psql(&database, "CREATE ROLE plain LOGIN; GRANT CREATE ON SCHEMA public TO plain");

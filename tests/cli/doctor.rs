@@ -243,7 +243,7 @@ fn certificates_are_examined_in_the_files_and_at_the_base_url() {
 }
 
 #[test]
-fn the_most_urgent_problem_comes_first_and_a_terminal_has_aligned_columns() {
+fn the_most_urgent_problem_comes_first_and_columns_are_aligned_on_a_terminal() {
     let dir = healthy();
     report_synchronized(&dir, "no");
     std::fs::set_permissions(dir.path("a.db"), std::fs::Permissions::from_mode(0o644)).unwrap();

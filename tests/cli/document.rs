@@ -259,7 +259,7 @@ fn an_import_of_more_than_20_000_candidates_requires_a_stopped_service() {
     let service = dir.serve(&["--db", "a.db"]);
     dir.write("large.json", large(20_001));
     let output = dir.run(&["import", "--db", "a.db", "large.json"]).failed(1, "nothing was imported");
-    assert!(output.stderr.contains("20001 applications") && output.stderr.contains("stop it"), "{output:?}");
+    assert!(output.stderr.contains("20001 applications") && output.stderr.contains("stop that process"), "{output:?}");
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM organizations"), 0);
     service.send("GET", "/readyz", &[], "").expect(200);
     // The limit allows 20,000, so a conflict with the file is the only error. Because of the conflict, the test does

@@ -165,7 +165,7 @@ fn a_read_only_file_is_refused() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     std::fs::set_permissions(dir.path("a.db"), std::fs::Permissions::from_mode(0o400)).unwrap();
-    // Root can write the file despite its mode, so this part runs only for other users.
+    // Root can write to the file despite its mode, so this part runs only for other users.
     if std::fs::OpenOptions::new().append(true).open(dir.path("a.db")).is_err() {
         dir.run(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).failed(78, "cannot be written");
         dir.run(&["bootstrap-admin", "--db", "a.db", "--email", "a@example.org"]).failed(1, "cannot be written");

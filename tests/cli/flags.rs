@@ -257,7 +257,7 @@ fn the_version_is_printed() {
 }
 
 #[test]
-fn wrong_flags_cause_exit_status_2_and_change_nothing() {
+fn invalid_flags_cause_exit_status_2_and_change_nothing() {
     let dir = WorkDir::new();
     let long_name = "a".repeat(256);
     let admin = ["bootstrap-admin", "--email", "a@example.org"];
@@ -324,7 +324,7 @@ fn wrong_flags_cause_exit_status_2_and_change_nothing() {
 }
 
 #[test]
-fn a_wrong_schedule_or_time_limit_for_deliveries_is_refused_with_a_valid_example() {
+fn an_invalid_schedule_or_time_limit_for_deliveries_is_refused_with_a_valid_example() {
     let dir = WorkDir::new();
     let too_many = ["1s"; 31].join(",");
     let (delay, limit) =
@@ -356,7 +356,7 @@ fn a_wrong_schedule_or_time_limit_for_deliveries_is_refused_with_a_valid_example
 }
 
 #[test]
-fn wrong_variables_cause_exit_status_2() {
+fn invalid_variables_cause_exit_status_2() {
     let dir = WorkDir::new();
     for (name, value) in [
         ("APPLIANCE_LISTEN", "nowhere"),

@@ -28,7 +28,7 @@ fn a_client_that_never_finishes_its_handshake_delays_nobody_and_is_disconnected(
     for mut stream in silent {
         assert_eq!(stream.read(&mut [0]).unwrap_or(0), 0);
     }
-    // Without TLS, a client can be silent for 30 seconds.
+    // Without TLS, the service would disconnect a silent client only after 30 seconds.
     assert!(began.elapsed() < Duration::from_secs(30));
 }
 
@@ -47,7 +47,7 @@ fn an_unfinished_handshake_does_not_delay_the_stop() {
 }
 
 #[test]
-fn unfinished_handshakes_count_as_connections_of_their_address() {
+fn unfinished_handshakes_count_towards_the_limit_of_connections_from_one_address() {
     let (_dir, authority, service) = start();
     let began = Instant::now();
     let (one, other) = (Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2));

@@ -211,7 +211,7 @@ fn the_service_listens_on_the_port_of_the_url() {
 }
 
 #[test]
-fn other_settings_are_replaced_only_with_force_and_a_sample_without_settings_always() {
+fn other_settings_are_replaced_only_with_force_but_a_sample_without_settings_is_always_replaced() {
     let dir = WorkDir::new();
     dir.write("a.toml", "db = 'other.db'\n");
     init(&dir, &[]).failed(1, "a.toml has settings, but its database other.db is not set up");
@@ -237,7 +237,7 @@ fn a_run_that_cannot_write_its_files_leaves_nothing_behind() {
     dir.write("foreign.db", "not a database, but long enough to be one, if only it had the right first bytes");
     with("a.toml", "foreign.db").failed(1, "foreign.db");
     assert_eq!(dir.names(), ["foreign.db"]);
-    // A directory for the settings is created.
+    // The command creates the directory of the settings file.
     with("etc/a.toml", "a.db").succeeded();
     assert!(dir.path("etc/a.toml").exists());
     assert_eq!(std::fs::metadata(dir.path("etc")).unwrap().permissions().mode() & 0o777, 0o755);
@@ -260,7 +260,7 @@ fn the_database_belongs_to_the_owner_of_its_directory() {
 }
 
 #[test]
-fn on_a_terminal_a_wrong_answer_is_refused_and_the_question_repeated() {
+fn on_a_terminal_an_invalid_answer_is_refused_and_the_question_is_repeated() {
     let dir = WorkDir::new();
     Authority::new().write(&dir);
     let mut terminal = TerminalSession::start(&dir, &FILES);

@@ -69,7 +69,7 @@ fn logged(format: &str) -> (Vec<(&'static str, &'static str, Answer)>, String, O
     (answers, id, output)
 }
 
-/// Returns the lines about requests. Other lines have another form.
+/// Returns the lines about requests, without the other lines of the log.
 fn lines(output: &Output) -> Vec<&str> {
     let own = ["listening on ", "stopping", "stopped"];
     let own_within = ["sign-in succeeded ", " but is not trusted, so all its clients share the limits of one address."];

@@ -5,7 +5,7 @@ use crate::support::{RunningService, WorkDir, eventually};
 
 /// Starts a service on `a.db` and sends one request. Returns when the service has copied the row of the request into
 /// the file. The mark of this run is then in the file too, and the next checkpoint is due 10 seconds later. This
-/// function runs no checkpoint of its own, because the service's first checkpoint would then still be due.
+/// function does not run a checkpoint itself, because the first checkpoint of the service would then still follow.
 fn serve_until_marked(dir: &WorkDir) -> RunningService {
     dir.imported("a.db");
     let key = dir.admin_key("a.db");
@@ -24,7 +24,7 @@ fn serve_until_marked(dir: &WorkDir) -> RunningService {
 fn require_stop(service: RunningService, sentence: &str) {
     let output = service.wait();
     assert_eq!(output.code, Some(78), "{sentence}: {output:?}");
-    // The log also has a line about the reason. That line can precede or follow the line of the command.
+    // The log also gives the reason on another line, without the prefix `appliance: `. Either line can come first.
     let own: Vec<&str> = output.stderr.lines().filter(|line| line.starts_with("appliance: ")).collect();
     assert!(
         own.len() == 1 && own[0].starts_with("appliance: the service cannot continue: ") && own[0].contains(sentence),
@@ -50,7 +50,7 @@ fn the_service_stops_if_a_file_is_removed_moved_or_replaced() {
 }
 
 #[test]
-fn a_moved_file_contains_all_answered_requests() {
+fn a_moved_file_contains_the_usage_rows_of_all_answered_requests() {
     let dir = WorkDir::new();
     let service = serve_until_marked(&dir);
     std::fs::rename(dir.path("a.db"), dir.path("b.db")).unwrap();
@@ -93,7 +93,7 @@ fn write_over(dir: &WorkDir, name: &str, bytes: &[u8]) {
 type Make = fn(&WorkDir) -> Vec<u8>;
 
 #[test]
-fn the_service_stops_if_its_file_is_overwritten_and_leaves_it_unchanged() {
+fn the_service_stops_without_changing_its_file_if_the_file_is_overwritten() {
     let copies: [(&str, Make); 6] = [
         ("was emptied", |_| Vec::new()),
         ("was overwritten with something else", |_| b"hello\n".repeat(10_000)),
@@ -147,7 +147,8 @@ fn a_vacuum_by_another_program_does_not_stop_the_service() {
     let service = serve_until_marked(&dir);
     for _ in 0..3 {
         dir.change("a.db", "VACUUM; PRAGMA wal_checkpoint(PASSIVE);");
-        // Each request compares the files. The job that checks the mark runs four times a second.
+        // On each request, the service checks that its files are still the same. The job that checks the mark runs four
+        // times a second.
         for _ in 0..20 {
             service.send("GET", "/readyz", &[], "").expect(200);
             std::thread::sleep(std::time::Duration::from_millis(50));
@@ -157,7 +158,7 @@ fn a_vacuum_by_another_program_does_not_stop_the_service() {
 }
 
 #[test]
-fn a_stopping_service_does_not_change_another_file() {
+fn a_stopping_service_does_not_change_a_file_that_replaced_its_own() {
     let dir = WorkDir::new();
     let service = serve_until_marked(&dir);
     dir.imported("b.db");

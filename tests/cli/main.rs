@@ -44,7 +44,7 @@ mod personal_data;
 mod postgres;
 #[cfg(feature = "postgres")]
 #[path = "../support/postgres_server.rs"]
-#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
+#[allow(dead_code, reason = "each of the tests that include the file uses only a part of it")]
 mod postgres_server;
 mod read_only;
 mod record;

@@ -1,5 +1,5 @@
 //! Checks that the list of columns with personal data agrees with the rows that the erasure test seeds and with the
-//! members of an export.
+//! fields of an export.
 
 use appliance::store::personal_data::{Exported, PERSONAL_DATA};
 use serde_json::Value;

@@ -124,8 +124,8 @@ fn the_manifest_of_a_backup_reveals_a_rewritten_chain() {
     check(&dir, head).succeeded();
     dir.run(&["user", "create", "--db", "a.db", "--email", "ada@example.org", "--name", "Ada"]).succeeded();
     check(&dir, head).succeeded();
-    // Somebody who can write the file deletes the last rows, and a command appends others. The result is another valid
-    // chain.
+    // Somebody who can write to the file deletes the last rows, and a command appends others. The result is another
+    // valid chain.
     dir.change(
         "a.db",
         &format!(

@@ -8,7 +8,7 @@ use crate::tls_client::{Authority, CERT, KEY, TLS};
 
 const BASE_URL: &str = "https://jobs.example.com:8443";
 
-/// Starts a service, and returns it with the address that redirects.
+/// Starts a service. Returns it and the address from which it redirects requests.
 fn start(dir: &WorkDir) -> (RunningService, SocketAddr) {
     Authority::new().write(dir);
     let args = ["--db", "a.db", "--base-url", BASE_URL, "--redirect-from", "127.0.0.1:0"];
@@ -89,7 +89,7 @@ fn redirects_need_tls_and_a_free_port() {
 const MAX: usize = 256;
 
 #[test]
-fn silent_clients_of_one_address_leave_room_for_others() {
+fn silent_connections_from_one_address_are_limited_and_other_addresses_can_connect() {
     let dir = WorkDir::new();
     let (_service, address) = start(&dir);
     let silent: Vec<TcpStream> = (0..MAX).map(|_| connect(address)).collect();

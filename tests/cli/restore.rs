@@ -39,8 +39,8 @@ fn a_restore_brings_back_the_data_but_not_revoked_access() {
     let headers = [("Authorization", authorization.as_str())];
     service.get("/api/v1/me", &bad).expect(200);
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    // After the backup come a decision, an erasure, a revoked key, a new key, a new password, a disabled user, a
-    // removed membership and passkey, a hold, a new secret of the HR integration, and an ended session.
+    // These changes follow the backup: a decision, an erasure, a revoked key, a new key, a new password, a disabled
+    // user, a removed membership, a removed passkey, a hold, a new secret of the HR integration, and an ended session.
     service.send("POST", "/api/v1/candidate-steps/cstep_1_2/hire", &headers, "").expect(200);
     service.send("DELETE", "/api/v1/candidates/cand_2", &headers, "").expect(200);
     service.stop("KILL");
@@ -67,7 +67,7 @@ fn a_restore_brings_back_the_data_but_not_revoked_access() {
         // The decisions are the hire and the withdrawal by the erasure.
         "lost: 2 decisions, 1 key",
         "comes back: nothing",
-        "does not come back: 1 revoked key, 1 ended session, 1 removed membership, and the password, role or state of 2 users",
+        "does not come back: 1 revoked key, 1 ended session, 1 removed membership, and the password, platform role or state of 2 users",
         "erased after the backup: 1 candidate; the next start of the service erases them again, unless retention erased them",
         "a.db was restored from copy.db",
     ] {

@@ -1,4 +1,4 @@
-//! `serve --backup-dir`: the service's own backups. The tests of `store/backup` script the clock.
+//! `serve --backup-dir`: the service's own backups. The tests of `store/backup` use a scripted clock.
 
 use crate::support::{WorkDir, eventually, mode, send_to};
 
@@ -12,7 +12,7 @@ fn a_service_makes_checked_backups_and_runs_its_hook() {
     let flags =
         ["--db", "jobs.db", "--metrics-listen", "127.0.0.1:0", "--backup-dir", "copies", "--backup-hook", &hook];
     let mut service = dir.serve(&flags);
-    let line = service.wait_for(|line| line.contains(" made and checked ("));
+    let line = service.wait_for(|line| line.contains(" was made and checked ("));
     let name = line.split("/copies/").nth(1).and_then(|rest| rest.split(' ').next()).unwrap().to_owned();
     assert!(name.starts_with("jobs-20") && name.ends_with("Z.db"), "{line}");
     let path = format!("copies/{name}");
@@ -69,7 +69,7 @@ fn a_hook_that_fails_causes_a_warning_and_the_service_stays_ready() {
 }
 
 #[test]
-fn wrong_schedules_are_refused_with_a_valid_example() {
+fn invalid_schedules_are_refused_with_a_valid_example() {
     let dir = WorkDir::new();
     for every in ["59s", "745h", "daily", "0", ""] {
         dir.run(&["serve", "--backup-dir", "copies", "--backup-every", every])

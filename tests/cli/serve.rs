@@ -27,7 +27,7 @@ fn serve_prints_its_address_when_it_accepts_requests() {
 }
 
 #[test]
-fn a_taken_port_causes_exit_status_1_and_no_file() {
+fn serve_on_a_taken_port_ends_with_exit_status_1_and_creates_no_file() {
     let dir = WorkDir::new();
     let taken = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = taken.local_addr().unwrap().to_string();

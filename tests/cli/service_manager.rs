@@ -58,7 +58,7 @@ fn the_socket_of_the_manager_can_be_abstract() {
 }
 
 #[test]
-fn a_service_that_cannot_start_is_never_ready_and_an_absent_manager_prevents_no_start() {
+fn a_service_that_cannot_start_is_never_ready_and_an_absent_manager_does_not_prevent_a_start() {
     let dir = WorkDir::new();
     dir.write("a.db", "not a database");
     let (socket, name) = manager(&dir);
@@ -158,7 +158,7 @@ fn a_restart_under_load_refuses_no_connection() {
         }
         await_answers(200);
     });
-    assert_eq!(failed.load(Ordering::Relaxed), 0, "of {} requests", answered.load(Ordering::Relaxed));
+    assert_eq!(failed.load(Ordering::Relaxed), 0, "{} requests were answered", answered.load(Ordering::Relaxed));
 }
 
 /// Ends the clients, even if the test fails.

@@ -115,7 +115,7 @@ fn one_file_can_set_all_options_and_a_variable_can_name_that_file() {
 }
 
 #[test]
-fn a_service_uses_the_file_and_other_commands_take_its_database_and_base_url() {
+fn a_service_uses_the_whole_file_and_other_commands_only_its_database_and_base_url() {
     let dir = WorkDir::new();
     let key = dir.admin_key("b.db");
     dir.write("a.toml", "db = 'b.db'\nbase-url = 'https://jobs.example.com'\nlisten = '127.0.0.1:0'\nrate-limit = 7\n");
@@ -136,7 +136,7 @@ fn a_service_uses_the_file_and_other_commands_take_its_database_and_base_url() {
 }
 
 #[test]
-fn a_mistake_in_the_file_is_one_sentence_with_its_location() {
+fn a_mistake_in_the_file_is_reported_in_one_sentence_with_its_location() {
     let dir = WorkDir::new();
     for (text, expected) in [
         ("base_url = 'https://a.example'", "a.toml:1:1: there is no option `base_url`; did you mean `base-url`?"),
@@ -247,7 +247,7 @@ fn a_check_reports_all_findings_together() {
         assert!(line.starts_with(expected), "{expected}: {line}");
     }
     assert!(checked.stderr.contains("appliance: the settings have 9 findings"), "{checked:?}");
-    // Without --check, the first mistake is reported.
+    // Without `--check`, the error describes only the first mistake.
     let first = dir.run_with(&["settings", "--settings", "a.toml"], &variables, b"");
     first.failed(78, "(and 3 further mistakes; `appliance settings --check` lists all)");
     assert_eq!(dir.names(), ["a.toml", "file"]);

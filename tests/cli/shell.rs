@@ -19,7 +19,7 @@ printf '%s\\n' \"${{COMPREPLY[@]}}\"",
 }
 
 #[test]
-fn bash_completes_commands_flags_and_words() {
+fn bash_completes_commands_flags_and_values() {
     let dir = WorkDir::new();
     assert_eq!(completed(&dir, &["us"]), ["user"]);
     assert_eq!(completed(&dir, &["user", ""]), ["list", "create", "disable", "enable", "help"]);

@@ -83,7 +83,7 @@ fn bootstrap_admin_prints_a_link_in_addition_to_the_key() {
 }
 
 #[test]
-fn a_link_for_a_lost_factor_removes_all_factors_when_it_is_used() {
+fn a_link_for_a_lost_second_factor_removes_all_second_factors_when_it_is_used() {
     let dir = WorkDir::new();
     dir.admin_key("a.db");
     let add = "INSERT INTO totp_secrets (user_id, secret, confirmed_at, last_step)
@@ -94,7 +94,7 @@ fn a_link_for_a_lost_factor_removes_all_factors_when_it_is_used() {
         path_in(&dir.run(&args).succeeded().stdout, "http://127.0.0.1:8080")
     };
     let service = dir.serve(&["--db", "a.db"]);
-    assert_eq!(choose_password(&service, &link(&[])), 200, "the page for the code");
+    assert_eq!(choose_password(&service, &link(&[])), 200, "the answer is the page for the code");
     let path = link(&["--reset-factors"]);
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM totp_secrets"), 1);
     assert_eq!(choose_password(&service, &path), 303);

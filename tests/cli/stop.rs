@@ -42,7 +42,7 @@ fn ask(mut stream: TcpStream, counts: &Counts) -> Option<TcpStream> {
     Some(stream)
 }
 
-/// Returns the head of the answer in lower case, or `None` without a complete answer.
+/// Returns the head of the answer in lower case, or `None` if there is no complete answer.
 fn exchange(stream: &mut TcpStream) -> Option<String> {
     stream.write_all(REQUEST).ok()?;
     let mut bytes = Vec::new();
@@ -126,7 +126,7 @@ fn every_request_is_answered_when_the_service_stops_under_load() {
     println!(
         "{STOPS} stops: {answered} requests answered ({last} as the last on their connection), {unanswered} unanswered"
     );
-    assert_eq!(unanswered, 0, "of {answered} requests in {STOPS} stops");
+    assert_eq!(unanswered, 0, "{answered} other requests were answered in {STOPS} stops");
     assert!(last > 0, "no answer closes its connection");
 }
 

@@ -92,7 +92,7 @@ impl WorkDir {
         Self::await_service(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap())
     }
 
-    /// Returns the command of a service with this socket as descriptor 3, and this value of `LISTEN_FDS`.
+    /// Returns a command that starts a service with this socket as descriptor 3 and with this value of `LISTEN_FDS`.
     pub(crate) fn command_on(&self, socket: impl Into<Stdio>, count: &str, args: &[&str]) -> Command {
         let mut command = Command::new("sh");
         command
@@ -314,7 +314,7 @@ impl RunningService {
             match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => self.seen.push(line),
                 Err(RecvTimeoutError::Disconnected) => break,
-                Err(RecvTimeoutError::Timeout) => panic!("never ended; standard error had {:?}", self.seen),
+                Err(RecvTimeoutError::Timeout) => panic!("the process did not end; standard error had {:?}", self.seen),
             }
         }
         let status: ExitStatus = self.child.wait().unwrap();

@@ -1,4 +1,4 @@
-//! A command on a pseudo-terminal, with a person who reads and types.
+//! A command on a pseudo-terminal, and a simulated person who reads and types.
 
 use std::io::{Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -47,7 +47,7 @@ impl TerminalSession {
             }
             match self.screen.recv_timeout(PATIENCE) {
                 Ok(bytes) => self.shown.push_str(&String::from_utf8_lossy(&bytes)),
-                Err(why) => panic!("{why}; {text:?} is not after {:?}", self.shown),
+                Err(why) => panic!("{why}; the terminal shows no further {text:?}: {:?}", self.shown),
             }
         }
     }

@@ -80,7 +80,7 @@ fn options_that_contradict_each_other_are_refused() {
 }
 
 #[test]
-fn an_open_key_and_a_wrong_name_cause_warnings() {
+fn a_key_open_to_other_users_and_a_certificate_for_another_name_cause_warnings() {
     let dir = WorkDir::new();
     Authority::new().write(&dir);
     let warnings = |args: &[&str]| {

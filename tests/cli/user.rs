@@ -114,7 +114,7 @@ fn the_last_enabled_admin_cannot_be_disabled() {
     run(&dir, "disable", &["root@example.org"]).failed(1, "this is the last enabled admin");
     run(&dir, "enable", &["ada@example.org"]).succeeded();
     run(&dir, "disable", &["root@example.org"]).succeeded();
-    // A person who can write the file can always create another admin key.
+    // A person who can write to the file can always create another admin key.
     assert_ne!(dir.admin_key("a.db"), key);
     let service = dir.serve(&["--db", "a.db"]);
     service.get("/api/admin/users", &key).expect(200);

@@ -1,6 +1,6 @@
-"""Makes a large file that `appliance check` accepts. It begins as a demo, and gets many candidates for one role.
+"""Makes a large file that `appliance check` accepts: the file of a demo, with many more candidates for one role.
 
-Each candidate has an application with three steps, words in the index, an activity in the chain and a row of
+Each added candidate has an application with three steps, words in the index, an activity row in the chain and a row of
 the usage log. Every hundredth candidate has an attachment of 150 kB.
 """
 
@@ -50,7 +50,7 @@ def make(binary, path, count):
     demo.send_signal(signal.SIGTERM)
     demo.communicate()
     connection = sqlite3.connect(path)
-    # A script that is interrupted makes another file.
+    # If the script is interrupted, its next run makes a new file, so this file need not survive a crash.
     connection.execute("PRAGMA journal_mode = OFF")
     connection.execute("PRAGMA synchronous = OFF")
     connection.execute("PRAGMA cache_size = -200000")
@@ -73,7 +73,7 @@ def one(connection, sql, *values):
 
 
 def insert(connection, table, rows):
-    """Inserts rows, which all have the columns of the first."""
+    """Inserts rows, which all have the columns of the first row."""
     rows = iter(rows)
     first = next(rows)
     columns, places = ", ".join(first), ", ".join("?" * len(first))
@@ -83,12 +83,12 @@ def insert(connection, table, rows):
 
 
 def record_id(prefix, n):
-    """Returns an id as the service makes it: sorted by time, and then digits that look random."""
+    """Returns an id like those of the service: a part that sorts by time, and then digits that look random."""
     return f"{prefix}_01k{n:08d}{n * 0x9e3779b97f4a7c15 % 2**60:015x}"
 
 
 def fill(connection, count):
-    # An application with three steps.
+    # All added applications are copies of this one, which has three steps.
     application = one(connection, "SELECT * FROM candidate_roles a WHERE status = 'In Progress' AND (SELECT count(*)"
                       " FROM candidate_role_steps s WHERE s.candidate_role_id = a.id) = 3 LIMIT 1")
     candidate = one(connection, "SELECT * FROM candidates WHERE id = ?", application["candidate_id"])

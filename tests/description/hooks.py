@@ -1,6 +1,6 @@
 """Facts about the service that schemathesis needs and that a schema cannot express.
 
-- Generated ids do not exist, so nearly every request would end in a 404. Valid bodies and most valid paths therefore
+- A generated id names nothing, so nearly every request would end in a 404. Valid bodies and most valid paths therefore
   get ids that exist in the file.
 - A generated cursor is refused with 400, because no page issued it. Valid requests have neither `cursor` nor `after`.
 - A generated ETag matches no version, so every request with one would end in a 412. A valid If-Match is `*`.

@@ -1,4 +1,4 @@
-"""The three nodes of examples/patroni: starts them, asks Patroni about them, kills them."""
+"""Starts the three nodes of examples/patroni, asks Patroni about them, and kills them."""
 
 import json
 import os
@@ -16,7 +16,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 EXAMPLE = os.path.join(ROOT, "examples/patroni")
 TRIAL = os.path.join(EXAMPLE, "trial")
 NODES = ["pg1", "pg2", "pg3"]
-# A former primary is rewound, or copied again, on a machine that runs everything else too.
+# A former primary must be rewound or copied again, on a machine that also runs everything else.
 PATIENCE_S = 240
 # The answer of Patroni about a healthy node takes milliseconds.
 ANSWER_S = 2
@@ -100,7 +100,7 @@ class Cluster:
         return None
 
     def is_healthy(self):
-        """Whether all nodes agree on a healthy cluster. A node that was cut off still knows the cluster as it was then."""
+        """Returns whether all nodes agree on a healthy cluster. A node that is cut off reports its last view."""
         leaders = [self._leader(view) for view in self.views()]
         return len(leaders) == len(NODES) and len(set(leaders)) == 1 and leaders[0] is not None
 
@@ -130,27 +130,27 @@ class Cluster:
         self.trial("stop")
 
     def stop_replication(self, name, count):
-        """Stops the processes that send the log to the standbys, and waits briefly until `count` grows."""
+        """Stops the processes that send the log to the standbys, and waits briefly for `count` to grow."""
         for pid in processes_in(self._data(name)):
             if b"walsender" in read(pid, "cmdline"):
                 send(pid, signal.SIGSTOP)
         begin = count()
         eventually(lambda: count() >= begin + DELAYED_ANSWERS, DELAYED_S)
 
-    # The three ways to lose the primary. Each returns when the primary can acknowledge nothing more.
+    # The three ways to lose the primary. Each function returns when the primary can acknowledge nothing more.
 
     def kill_postgres(self, name):
         """Kills the postmaster and all its children."""
         eventually(lambda: not [send(pid, signal.SIGKILL) for pid in processes_in(self._data(name))])
 
     def kill_node(self, name):
-        """Kills Patroni and PostgreSQL, so that nothing on the node releases the key of the leader."""
+        """Kills Patroni and PostgreSQL, so that nothing on the node releases the leader key."""
         with open(os.path.join(self.directory, name, "patroni.pid"), encoding="ascii") as file:
             send(int(file.read()), signal.SIGKILL)
         self.kill_postgres(name)
 
     def cut_node(self, name):
-        """Cuts the network of the node. The node itself goes on."""
+        """Cuts the network of the node. The node itself continues to run."""
         network.cut(name)
 
     def _data(self, name):

@@ -6,7 +6,8 @@ COMMAND_OK, TUPLES_OK = 1, 2
 CONNECTION_OK = 0
 TRANSACTION_IDLE = 0
 
-# A receiver of warnings: the library calls it with its first argument and a result.
+# The type of a function that receives warnings. Its arguments are the pointer that was registered together with the
+# function, and a result.
 RECEIVER = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p)
 SQLSTATE = ord("C")
 
@@ -38,7 +39,7 @@ class Refused(Exception):
 class Connection:
     def __init__(self, url):
         self.is_warned = False
-        # The library keeps a pointer to the function, so it must live as long as the connection.
+        # The library holds a pointer to the function, so the function must live as long as the connection.
         self.receiver = RECEIVER(self._warn)
         self.handle = ctypes.c_void_p(PQ.PQconnectdb(url.encode()))
         if PQ.PQstatus(self.handle) != CONNECTION_OK:

@@ -17,7 +17,7 @@ from common.service import Client
 
 # The pause after a 503. A client that tried again without a pause would only load the machine.
 RETRY_S = 0.2
-# The load is far below what a server can do, because the kills are tested, not the speed. On two cores, more load
+# The load is far below what a server can do, because this test is about kills, not about speed. On two cores, more load
 # delays Patroni itself.
 PAUSE_S = 0.12
 # A request that takes longer than this counts as not answered. A server of the service answers within 40 s.
@@ -118,13 +118,16 @@ class Load:
         return all(thread.is_alive() for thread in self.threads)
 
     def answered_since(self, begin):
-        """Returns the smallest number of acts that any server has confirmed after a time."""
+        """Returns the smallest number of acts that any server has confirmed since `begin`."""
         with self.lock:
             counts = Counter(entry.server for entry in self.entries[-2000:] if entry.at > begin)
         return min(counts[server] for server in range(len(self.ports)))
 
     def longest_pause(self, begin, end):
-        """Returns the longest time between two confirmations by one server, from the last one before `begin` on."""
+        """Returns the longest time between two successive confirmations by one server.
+
+        The period begins with the last confirmation before `begin` and ends at `end`.
+        """
         with self.lock:
             entries = list(self.entries)
         return max(self._pause([entry.at for entry in entries if entry.server == server], begin, end)
@@ -136,7 +139,7 @@ class Load:
         return max((later - at for at, later in zip(within, within[1:])), default=0.0)
 
     def stop(self):
-        """Waits until every client has an answer to its last request."""
+        """Stops the clients and waits until all of them have ended."""
         self.is_stopping = True
         for thread in self.threads:
             thread.join()

@@ -1,7 +1,8 @@
-"""The acts of a client on one role: it fills the role from six candidates, as staff would.
+"""The acts of a client on one role: the client fills the role from six candidates, as staff would.
 
-Each act has a path and a body, and the rows that it adds to the activity of its subject: a role, which is named by its
-name, or an application, which is named by the address of its candidate. No two acts add the same row to one subject.
+Each act has a path and a body, and the rows that it adds to the activity of its subject. The subject is a role,
+identified by its name, or an application, identified by the address of its candidate. No two acts add the same row to
+one subject.
 """
 
 from collections import namedtuple
@@ -14,7 +15,7 @@ Act = namedtuple("Act", "subject rows path body")
 
 
 def acts(organization, name, random):
-    """Yields the acts. The decoded answer to each act is sent back."""
+    """Yields the acts. The caller sends the decoded answer to each act back."""
     role = (yield create(organization, name))["data"]["id"]
     yield Act(name, [("role.opened", None)], f"/api/v1/roles/{role}/open", {})
     applications = []
@@ -39,7 +40,7 @@ def add(organization, role, email):
 
 
 def advance(email, steps, random):
-    """Leads a candidate to the last step: step by step, or with a move over several steps."""
+    """Advances a candidate to the last step, by validations and by moves, which can skip steps."""
     at = 0
     while at < len(steps) - 1:
         is_move = random.random() < 0.4

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 import pipeline
 from libpq import Connection
 
-# Acts on an application are named by the address of its candidate, and all other acts by the name of their role.
+# Acts on an application are identified by the address of its candidate, and all other acts by the name of their role.
 ACTIVITY = """
 SELECT a.number, coalesce(c.email, r.name), a.action, coalesce(a.candidate_role_step_id, '')
 FROM activities a
@@ -25,12 +25,12 @@ GROUP BY cr.id, c.email, r.name, cr.status
 """
 USAGE = "SELECT user_agent, count(*) FROM api_key_usage WHERE user_agent LIKE 'act-%' GROUP BY 1"
 CHAIN = "SELECT count(*), coalesce(max(number), 0) FROM activities"
-# These are not acts of the clients.
+# The creation of a role writes these rows too. They are not acts of their own.
 IGNORED = {"role_step.added"}
 
 
 class Check:
-    """Looks up in each round whether the acts that were confirmed since the last round are in the activity."""
+    """Checks in each round whether the activity contains the acts that were confirmed since the last round."""
 
     def __init__(self, url):
         self.url, self.newest, self.entries = url, 0, 0
@@ -110,14 +110,14 @@ def compare_acts(outcome, load, found):
 
 
 def compare_states(outcome, found, applications):
-    """Checks that each application is in the state that its activity says."""
+    """Checks that each application is in the state that its activity implies."""
     wrong, hires = [], Counter()
     for email, role, status, steps, statuses in applications:
         expected = pipeline.state(found[email], steps.split(","))
         if (status, statuses.split(",")) != expected:
             wrong.append((email, status, statuses, expected))
         hires[role] += status == "Hired"
-    outcome.check(not wrong, "each application is in the state that its activity says", some(wrong))
+    outcome.check(not wrong, "each application is in the state that its activity implies", some(wrong))
     crowded = [role for role, count in hires.items() if count > pipeline.POSITIONS]
     outcome.check(not crowded, "no position is filled twice", some(crowded))
     outcome.report(f"{len(applications)} applications, {sum(hires.values())} hires")

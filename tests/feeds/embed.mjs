@@ -53,7 +53,7 @@ const visible = () => page.evaluate(() => {
     elements: [...new Set([...root.querySelectorAll('*')].map((element) => element.localName))].sort().join(),
   };
 });
-// Accessibility, by the rules of axe-core.
+// Checks the accessibility of the list by the rules of axe-core.
 const axe = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
 const check = async () => {
   await page.evaluate(axe);
@@ -84,9 +84,10 @@ for (const { closesOn } of roles.filter((role) => role.closesOn)) {
 }
 // puppeteer defines its own globals.
 const names = (await globals()).filter((name) => !before.includes(name) && !/^(puppeteer_|__aria)/.test(name));
-assert.deepEqual(names, [], 'the script defines a global');
+assert.deepEqual(names, [], 'the script must not define a global');
 assert.deepEqual(await browser.cookies(), []);
-assert.equal(await page.evaluate(() => document.querySelector('#jobs').textContent), '', 'the script replaces the placeholder');
+const placeholder = await page.evaluate(() => document.querySelector('#jobs').textContent);
+assert.equal(placeholder, '', 'the script must replace the placeholder');
 
 // Languages: the language of the page, a language in data-lang, and an unsupported language.
 assert.equal((await visit('slug=halmwind&lang=de-AT')).label, 'Offene Stellen');
@@ -94,7 +95,7 @@ await check();
 assert.equal((await visit('slug=halmwind&lang=de&own=fr')).label, 'Postes à pourvoir');
 const other = await visit('slug=halmwind&lang=nl');
 assert.equal(other.label, 'Open roles');
-assert.ok(!other.links[0].url.includes('lang='), 'the link leaves the language to the browser');
+assert.ok(!other.links[0].url.includes('lang='), 'the link must leave the language to the browser');
 assert.match((await visit('slug=halmwind&lang=es')).facts.join(), /al año/);
 
 // A portal without roles.
@@ -108,7 +109,7 @@ assert.ok(hostile.links.length > 10 && hostile.links[0].url.startsWith(`${base}/
 assert.equal(hostile.elements, 'a,button,div,li,p,section,ul');
 assert.equal(await page.evaluate(() => window.canary), undefined);
 
-// While loading, after a failure, and after a retry.
+// The list while it loads, after a failure, and after a retry.
 let mode = 'wait';
 const held = [];
 await page.setRequestInterception(true);
@@ -144,4 +145,4 @@ assert.deepEqual([retried.links.length, retried.status, retried.retry], [roles.l
 assert.deepEqual(faults, []);
 await browser.close();
 site.close();
-console.log('embed.js: the list, four languages, no roles, hostile texts, loading, a failure and a retry');
+console.log('embed.js: checked the list, four languages, a portal without roles, hostile texts, loading, a failure and a retry');

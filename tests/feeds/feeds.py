@@ -137,7 +137,7 @@ def jobs(base, organization):
         assert len(members) == len(set(members)), members
         assert set(JOB) <= set(members) <= set(JOB) | JOB_OPTIONAL, members
         for child in job:
-            assert not len(child), "an element in a text"
+            assert not len(child), "a text contains an element"
             assert JOB.get(child.tag, False) or (child.text or "").strip(), (url, child.tag)
         moment(job.findtext("date"))
         assert (job.find("expirationdate") is not None) == ("closesOn" in roles[url]), url
@@ -207,7 +207,7 @@ def main():
                 raise AssertionError("a disabled portal has a feed")
             except urllib.error.HTTPError as error:
                 assert error.code == 404
-    print(f"robots.txt: {robots(base, on)} sitemaps of {len(on)} portals")
+    print(f"robots.txt names {robots(base, on)} sitemaps for {len(on)} portals")
 
 
 main()

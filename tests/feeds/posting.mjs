@@ -30,7 +30,7 @@ for (const organization of organizations.filter(({ portal }) => portal.enabled))
     assert.match(page, new RegExp(`<link rel="canonical" href="${url}">`));
     const posting = JSON.parse(blocks[0][1]);
     check(organization, role, url, posting);
-    // The JobPosting is a literal, because the compiler checks the members of literals only.
+    // The JobPosting is a literal, because the compiler finds unknown members only in literals.
     typescript += `export const posting${pages}: WithContext<JobPosting> = ${JSON.stringify(posting)};\n`;
     const found = await errors(page);
     const known = found.filter((issue) => names(issue).length > 0 && names(issue).every((name) => UNKNOWABLE.includes(name)));

@@ -9,7 +9,7 @@ fn hired(number: usize) -> Value {
 }
 
 #[test]
-fn a_role_status_that_contradicts_its_hires_is_a_finding() {
+fn a_role_status_that_contradicts_the_roles_hires_is_a_finding() {
     let mut full = with(&format!("{CANDIDATES}/-"), hired(1));
     assert_refused(&full, ROLE, "the role is open but all its positions are filled");
     set(&mut full, &format!("{ROLE}/status"), json!("filled"));
@@ -78,7 +78,7 @@ fn duplicate_addresses_and_slugs_are_findings_regardless_of_letter_case() {
 }
 
 #[test]
-fn a_user_is_a_member_of_an_organization_once() {
+fn a_user_has_only_one_membership_in_an_organization() {
     let again = json!({ "userId": "user_1", "orgRole": "member" });
     let location = "/organizations/0/members/2";
     assert_refused(&with("/organizations/0/members/-", again.clone()), location, "the user user_1 is listed twice");
@@ -87,7 +87,7 @@ fn a_user_is_a_member_of_an_organization_once() {
 }
 
 #[test]
-fn a_candidate_applies_to_a_role_once() {
+fn a_candidate_can_apply_to_a_role_only_once() {
     let again = json!({ "name": "Cleo", "email": "CLEO@example.org" });
     let location = format!("{CANDIDATES}/4");
     assert_refused(&with(&format!("{CANDIDATES}/-"), again.clone()), &location, "listed twice under this role");
@@ -99,7 +99,7 @@ fn a_candidate_applies_to_a_role_once() {
 }
 
 #[test]
-fn within_an_organization_one_address_has_one_id() {
+fn within_an_organization_an_address_has_only_one_candidate_id() {
     let role = |id: &str, email: &str| {
         let candidate = json!({ "id": id, "name": "Cleo", "email": email });
         json!({ "name": "Other", "steps": [{ "name": "Call" }], "candidates": [candidate] })
@@ -123,7 +123,7 @@ fn within_an_organization_one_address_has_one_id() {
 }
 
 #[test]
-fn only_a_hired_application_has_hire_members() {
+fn only_a_hired_application_has_hire_fields() {
     for name in ["hiredDate", "offerAcceptedDate", "externalPositionId", "hireNotes"] {
         let document = with(&format!("{CANDIDATES}/0/{name}"), json!("2026-11-01"));
         assert_refused(&document, &format!("{CANDIDATES}/0"), "only an application that is Hired");
@@ -139,7 +139,7 @@ fn only_an_application_in_progress_has_a_later_mark() {
 }
 
 #[test]
-fn only_a_decided_step_has_decision_members() {
+fn only_a_decided_step_has_decision_fields() {
     let step = format!("{CANDIDATES}/3/steps/0");
     for name in ["rejectedAt", "rejectionReason", "outcomeType", "outcomeReason"] {
         let document = with(&format!("{step}/{name}"), json!("2026-11-01"));
@@ -168,7 +168,7 @@ fn a_status_that_contradicts_the_steps_is_a_finding_at_the_candidate() {
 }
 
 #[test]
-fn an_application_has_each_of_the_roles_steps_once() {
+fn an_application_has_each_step_of_its_role_once() {
     let steps = format!("{CANDIDATES}/2/steps");
     let step = |of: &str, status: &str| json!({ "roleStepId": of, "status": status });
     assert_refused(&with(&steps, json!([])), &steps, "lacks the role's steps step_1, step_2");
@@ -236,7 +236,7 @@ fn only_a_closed_role_has_a_close_reason() {
 }
 
 #[test]
-fn a_wrong_value_causes_no_findings_at_dependent_members() {
+fn a_wrong_value_causes_no_findings_at_dependent_fields() {
     assert_refused(
         &with(&format!("{ROLE}/steps/0/name"), json!(1)),
         &format!("{ROLE}/steps/0/name"),

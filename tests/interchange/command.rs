@@ -176,7 +176,7 @@ fn more_than_20_000_applications_are_refused_while_a_service_runs() {
     let output = import_with_lock(&folder.db(), &folder, &crowd(20_001));
     assert_eq!(output.status.code(), Some(1));
     let message = words(&output);
-    assert!(message.contains("20001 applications") && message.contains("stop it"), "{message}");
+    assert!(message.contains("20001 applications") && message.contains("stop that process"), "{message}");
     assert!(!folder.db().exists(), "no file was created");
     let output = folder.import(&crowd(20_001));
     assert!(output.status.success(), "{}", words(&output));

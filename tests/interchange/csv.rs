@@ -109,7 +109,7 @@ fn a_second_application_to_a_role_is_refused() {
 }
 
 #[test]
-fn all_faults_of_a_row_are_reported_together() {
+fn all_errors_in_a_row_are_reported_together() {
     let company = Company::new();
     let table = "name,email,role,appliedAt,status,step,hiredDate,outcomeReason\n\
         ,dan,Nobody,soon,Dismissed,Call,yesterday,\n\
@@ -240,7 +240,7 @@ fn wrong_headings_are_reported_before_any_row() {
 }
 
 #[test]
-fn a_hostile_table_is_reported_row_by_row_and_its_correct_rows_are_imported() {
+fn the_wrong_rows_of_a_hostile_table_are_reported_and_its_correct_rows_are_imported() {
     let company = Company::new();
     let mut table = b"name,email,role\n".to_vec();
     table.extend_from_slice(format!("{},big@x.org,Writer\n", "x".repeat(1 << 20)).as_bytes());
@@ -341,7 +341,7 @@ fn more_than_20_000_rows_are_refused_while_a_service_runs() {
     let company = Company::new();
     let server = Lock::take(&company.file().path()).unwrap();
     for rows in [20_001, rounds(30_000, 200_000)] {
-        company.csv(crowd(rows)).failed(1, &format!("has {rows} applications")).says("stop it");
+        company.csv(crowd(rows)).failed(1, &format!("has {rows} applications")).says("stop that process");
     }
     let rows = rounds(2_000, 20_000);
     company.csv(crowd(rows)).fine().says(&format!("applications {rows}"));

@@ -47,8 +47,8 @@ fn decide(file: &File, step: &str, (action, rule): (Action, Rule)) {
     decided.unwrap();
 }
 
-/// Creates a file with a role that has one position and one application, with this status. The application has three
-/// steps: `a`, `b` and `c`.
+/// Creates a file with a role that has one position and one application. The application has this status and three
+/// steps: `a`, `b` and `c`, with these statuses.
 fn file(status: &str, steps: [&str; 3]) -> File {
     let role_steps = json!([{ "id": "1", "name": "1" }, { "id": "2", "name": "2" }, { "id": "3", "name": "3" }]);
     let steps: Vec<Value> = [("a", "1", steps[0]), ("b", "2", steps[1]), ("c", "3", steps[2])]

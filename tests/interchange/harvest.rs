@@ -297,7 +297,7 @@ fn an_open_job_without_stages_gets_a_step() {
 }
 
 #[test]
-fn faults_of_items_are_reported_with_resource_id_and_location() {
+fn errors_in_items_are_reported_with_resource_id_and_location() {
     let must_be_time = "must be a time such as 2016-03-26T20:11:39.000Z";
     for (pointer, value, report) in [
         (
@@ -529,7 +529,7 @@ fn more_than_20_000_applications_are_refused_while_a_service_runs() {
         })
     };
     let _lock = Lock::take(&company.file().path()).unwrap();
-    company.harvest(&[], &export(20_001)).failed(1, "has 20001 applications").says("stop it");
+    company.harvest(&[], &export(20_001)).failed(1, "has 20001 applications").says("stop that process");
     let count = rounds(2_000, 20_000) as u64;
     company.harvest(&[], &export(count)).fine().says(&format!("candidates {count}, applications {count}"));
 }

@@ -65,7 +65,7 @@ fn a_secret_has_at_most_255_characters() {
 }
 
 #[test]
-fn ranges_include_their_ends() {
+fn values_at_a_limit_are_accepted_and_values_beyond_it_are_refused() {
     for (name, good, bad) in [
         ("positions", json!(1_000_000), json!(1_000_001)),
         ("salaryMin", json!(0), json!(-1)),
@@ -88,7 +88,7 @@ fn invalid_json_is_refused_with_line_and_column() {
         assert!(findings.starts_with("the document: ") && findings.contains("line 1 column"), "{text}: {findings}");
     }
     let findings = interchange::parse(b"{\"users\":\"\xff\"}", world()).unwrap_err().to_string();
-    assert_eq!(findings, "the document: not UTF-8 at byte 10");
+    assert_eq!(findings, "the document: byte 10 is not valid UTF-8");
     for text in ["[]", "null", "7", "\"x\""] {
         let findings = interchange::parse(text.as_bytes(), world()).unwrap_err().to_string();
         assert_eq!(findings, "the document: must be an object", "{text}");
@@ -96,7 +96,7 @@ fn invalid_json_is_refused_with_line_and_column() {
 }
 
 #[test]
-fn duplicate_members_are_refused_at_any_depth() {
+fn duplicate_fields_are_refused_at_any_depth() {
     let twice = br#"{"users":[{"name":"a","name":"b","email":"a@b"}],"organizations":[],"users":[]}"#;
     let findings = interchange::parse(twice, world()).unwrap_err().to_string();
     assert_eq!(findings, "/users/0/name: appears twice in its object\n/users: appears twice in its object");

@@ -1,5 +1,5 @@
-//! Tests of imports and exports: findings and their locations, limits, and round trips. `command`, `csv`, `harvest` and
-//! `systems` run the `import` command; the others only call the library.
+//! Tests of imports and exports: findings and their locations, limits, and round trips. The tests in `command`, `csv`,
+//! `harvest` and `systems` run the `import` command; the other tests only call the library.
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot continue must fail")]
 

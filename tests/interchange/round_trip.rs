@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, DEMO, File, NOW, ORGANIZATION, ROLE, read, set, sound, with, world};
 
-/// Imports a document and returns its export. Checks that a second round gives the same bytes.
+/// Imports a document and returns its export. Checks that a second round trip gives the same bytes.
 fn through(document: &Value) -> Value {
     let first = File::new();
     first.import(&read(document)).unwrap();
@@ -54,7 +54,7 @@ fn the_sample_company_survives_the_round_trip() {
 }
 
 #[test]
-fn every_given_member_is_exported() {
+fn every_given_field_is_exported() {
     let mut document = sound();
     set(
         &mut document,
@@ -84,7 +84,7 @@ fn every_given_member_is_exported() {
 }
 
 #[test]
-fn missing_members_are_exported_with_their_defaults() {
+fn missing_fields_are_exported_with_their_defaults() {
     let output = through(&json!({ "organizations": [
         { "slug": "a", "name": "A", "roles": [{ "name": "R", "steps": [{ "name": "S" }] }] },
     ], "users": [{ "email": "a@b", "name": "A" }] }));
@@ -119,7 +119,7 @@ fn decision_delays_of_zero_and_null_survive_the_round_trip() {
 }
 
 #[test]
-fn a_candidate_without_steps_gets_the_steps_of_the_role() {
+fn an_application_without_steps_gets_the_steps_of_its_role() {
     let output = through(&sound());
     let statuses = |candidate: usize| -> Vec<&str> {
         let steps = output.pointer(&format!("{CANDIDATES}/{candidate}/steps")).unwrap().as_array().unwrap();
@@ -146,7 +146,7 @@ fn steps_are_sorted_into_the_order_of_the_pipeline() {
 }
 
 #[test]
-fn one_address_under_two_roles_is_one_candidate_with_the_first_name() {
+fn an_address_under_two_roles_becomes_one_candidate_with_the_name_given_first() {
     let mut document = sound();
     let role = json!({ "name": "Other", "createdAt": "2030-01-01", "steps": [{ "name": "Call" }],
         "candidates": [{ "name": "Cleopatra", "email": "CLEO@example.org" }] });
@@ -220,7 +220,7 @@ fn secrets_are_exported_on_request_and_integrations_without_a_secret_are_disable
 }
 
 #[test]
-fn whole_amounts_have_no_fraction_and_members_have_the_documented_order() {
+fn whole_amounts_have_no_fraction_and_fields_have_the_documented_order() {
     let file = File::new();
     file.import(&read(&with(&format!("{ROLE}/salaryMin"), json!(10.0)))).unwrap();
     let exported = file.export(Secrets::LeftOut);
@@ -279,7 +279,7 @@ fn applications_retain_their_steps_after_a_change_to_the_pipeline() {
 }
 
 #[test]
-fn orders_are_renumbered_from_one() {
+fn the_steps_of_an_application_are_renumbered_from_one() {
     let mut document = with_a_pipeline_that_was_changed();
     set(&mut document, &format!("{CANDIDATES}/2/steps/0/order"), json!(900));
     set(&mut document, &format!("{CANDIDATES}/2/steps/1/order"), json!(7));

@@ -15,7 +15,7 @@ pub(crate) const DEMO: &[u8] = include_bytes!("../../examples/demo.json");
 
 pub(crate) const NOW: &str = "2026-11-21T09:12:33.123456Z";
 
-/// Returns a world whose clock does not move and whose ids are unique in all tests.
+/// Returns a world whose clock does not move and whose ids are unique across all tests.
 pub(crate) fn world() -> &'static Scripted {
     static WORLD: LazyLock<Scripted> = LazyLock::new(|| Scripted::at(Timestamp::parse(NOW, Rounding::Down).unwrap()));
     &WORLD
@@ -64,7 +64,7 @@ pub(crate) const ORGANIZATION: &str = "/organizations/0";
 pub(crate) const ROLE: &str = "/organizations/0/roles/0";
 pub(crate) const CANDIDATES: &str = "/organizations/0/roles/0/candidates";
 
-/// Sets the value at a pointer. The last member can be new.
+/// Sets the value at a pointer. The pointer can lead to a new member of an object or, with `-`, to a new array item.
 pub(crate) fn set(document: &mut Value, pointer: &str, value: Value) {
     let (parent, name) = pointer.rsplit_once('/').unwrap();
     match document.pointer_mut(parent).unwrap() {
@@ -82,7 +82,7 @@ pub(crate) fn with(pointer: &str, value: Value) -> Value {
     document
 }
 
-/// Returns the valid document without one member.
+/// Returns the valid document without the field at a pointer.
 pub(crate) fn without(pointer: &str) -> Value {
     let mut document = sound();
     let (parent, name) = pointer.rsplit_once('/').unwrap();

@@ -164,7 +164,7 @@ fn archiving_an_ashby_hire_does_not_change_the_day_of_the_hire() {
 }
 
 #[test]
-fn an_ashby_stage_of_another_plan_is_a_step_if_an_application_is_at_it() {
+fn an_ashby_stage_of_another_plan_becomes_a_step_if_an_application_is_at_that_stage() {
     let company = Company::new();
     let dir = copy("ashby");
     let plan = "97a00000-0000-4000-8000-000000000002";
@@ -242,7 +242,7 @@ fn an_opencats_dump_is_imported_with_its_history() {
 }
 
 #[test]
-fn a_dump_without_its_folder_reports_refused_and_missing_files() {
+fn an_import_of_a_dump_without_its_folder_reports_refused_and_missing_files() {
     let (company, dir) = (Company::new(), copy("opencats"));
     let ended = company.export_of("opencats", &[], dir.path().join("database").to_str().unwrap());
     assert_eq!(ended.code, Some(1), "{ended:?}");
@@ -251,7 +251,7 @@ fn a_dump_without_its_folder_reports_refused_and_missing_files() {
 }
 
 #[test]
-fn reqcore_applications_of_first_and_later_versions_are_imported() {
+fn reqcore_applications_of_older_and_newer_versions_are_imported() {
     let company = Company::new();
     let ended = company.sample_of("reqcore").fine().says("for acme: roles 2, candidates 3, applications 3;");
     ended.says("attachments imported: 1").says("files missing: 1;");
@@ -398,7 +398,7 @@ fn an_error_response_is_refused() {
 }
 
 #[test]
-fn faults_of_items_are_reported_with_their_location() {
+fn errors_in_items_are_reported_with_their_location() {
     let opportunity = "0bb00000-0000-4000-8000-000000000001";
     for (system, file, from, to, report) in [
         (
@@ -563,7 +563,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_items_are_planned_without_a_panic(
+    fn arbitrary_items_are_planned_without_a_panic(
         items in prop::collection::vec((0_usize..6, prop::collection::vec(any_value(), 0..5)), 0..6),
         paths in prop::collection::vec("(files/)?[a-z0-9./_-]{0,10}", 0..4),
     ) {
@@ -583,7 +583,7 @@ proptest! {
     }
 
     #[test]
-    fn any_rows_of_opencats_are_planned_without_a_panic(
+    fn arbitrary_rows_of_opencats_are_planned_without_a_panic(
         rows in prop::collection::vec(
             (0_usize..4, prop::collection::vec(prop::option::of("[0-9a-z@.é: -]{0,12}"), 0..9)),
             0..8,

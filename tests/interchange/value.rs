@@ -1,4 +1,4 @@
-//! For a wrong value in a document, the finding is at the member with the wrong value.
+//! For a wrong value in a document, the finding is at the field with the wrong value.
 
 use serde_json::{Value, json};
 
@@ -12,7 +12,7 @@ fn the_valid_document_has_no_findings() {
 }
 
 #[test]
-fn a_missing_or_null_required_member_is_a_finding() {
+fn a_missing_or_null_required_field_is_a_finding() {
     for pointer in [
         "/users/0/email",
         "/users/0/name",
@@ -34,7 +34,7 @@ fn a_missing_or_null_required_member_is_a_finding() {
 }
 
 #[test]
-fn an_optional_member_can_be_null() {
+fn an_optional_field_can_be_null() {
     for pointer in [
         "/users/0/id",
         "/users/0/platformRole",
@@ -57,7 +57,7 @@ fn an_optional_member_can_be_null() {
 }
 
 #[test]
-fn wrong_values_of_users_and_organizations_are_findings_at_their_members() {
+fn wrong_values_of_users_and_organizations_are_findings_at_their_fields() {
     let long = "x".repeat(256);
     for (pointer, value, words) in [
         ("/users", json!({}), "an array of objects"),
@@ -115,7 +115,7 @@ fn wrong_values_of_users_and_organizations_are_findings_at_their_members() {
 }
 
 #[test]
-fn wrong_values_of_roles_are_findings_at_their_members() {
+fn wrong_values_of_roles_are_findings_at_their_fields() {
     for (name, value, words) in [
         ("id", json!(""), "an id of"),
         ("description", json!("text"), "an object"),
@@ -151,7 +151,7 @@ fn wrong_values_of_roles_are_findings_at_their_members() {
 }
 
 #[test]
-fn wrong_values_of_candidates_are_findings_at_their_members() {
+fn wrong_values_of_candidates_are_findings_at_their_fields() {
     for (name, value, words) in [
         ("0/id", json!("a/b"), "an id of"),
         ("0/applicationId", json!(5), "an id of"),
@@ -179,7 +179,7 @@ fn wrong_values_of_candidates_are_findings_at_their_members() {
 }
 
 #[test]
-fn unknown_members_are_findings_everywhere() {
+fn unknown_fields_are_findings_outside_descriptions_and_themes() {
     for location in [
         "",
         "/users/0",
@@ -202,7 +202,7 @@ fn unknown_members_are_findings_everywhere() {
 }
 
 #[test]
-fn descriptions_and_themes_can_have_other_members() {
+fn descriptions_and_themes_can_have_unknown_fields() {
     assert!(findings(&with(&format!("{ROLE}/description"), json!({ "anything": [1, { "x": null }] }))).is_empty());
     assert!(findings(&with(&format!("{ORGANIZATION}/portal/theme/font"), json!({ "x": 1 }))).is_empty());
 }

@@ -24,7 +24,7 @@ pub(crate) enum Outcome {
 }
 
 impl Outcome {
-    /// Panics if the answer is none of these outcomes.
+    /// Returns the outcome that an answer reports. Panics if the answer reports none of these outcomes.
     #[track_caller]
     pub(crate) fn of(answer: &Answer) -> Self {
         match answer.status {
@@ -92,12 +92,12 @@ impl Company {
         self.client().with_key(&self.admin_secret)
     }
 
-    /// Reads a record.
+    /// Reads the role.
     pub(crate) fn read(&self) -> Outcome {
         Outcome::of(&self.admin().get(&format!("/api/v1/roles/{}", self.role)))
     }
 
-    /// Adds candidates, and returns a client that decides about them.
+    /// Adds candidates, and returns a client that decides on their applications.
     pub(crate) fn decider(&self, candidates: usize) -> Decider<'_> {
         let mut admin = self.admin();
         let path = format!("/api/v1/organizations/{}/candidates", self.organization);
@@ -112,7 +112,7 @@ impl Company {
         Decider { company: self, steps, confirmed: 0 }
     }
 
-    /// Sends an application with a file, from a new address.
+    /// Sends a signup with an attachment, under a new email address.
     pub(crate) fn upload(&self) -> Outcome {
         let email = format!("stranger-{}@example.org", self.next());
         let field = |name: &str, value: &str| {
@@ -133,7 +133,7 @@ impl Company {
     }
 
     /// Asserts that the database has every confirmed act once, every confirmed decision with its usage row, and no act
-    /// that was only refused.
+    /// whose requests were all refused.
     pub(crate) fn compare(&self, postgres: &TestServer, database: &str) {
         let counts = |sql: &str| -> HashMap<String, usize> {
             let rows = postgres.rows(database, sql).into_iter();
@@ -165,7 +165,7 @@ impl Company {
     }
 }
 
-/// Asserts that an act with these outcomes, in order, happened as often as the outcomes say.
+/// Asserts that an act whose requests had these outcomes happened as often as the outcomes imply.
 #[track_caller]
 fn assert_happened(act: &str, outcomes: &[Outcome], count: Option<&usize>) {
     let count = count.copied().unwrap_or_default();
@@ -186,8 +186,8 @@ pub(crate) struct Decider<'a> {
 }
 
 impl Decider<'_> {
-    /// Validates the next step, or sends the request again if it was not confirmed. Each request has a connection of its
-    /// own.
+    /// Validates the next step or, if the last validation was not confirmed, sends that request again. Each request has
+    /// a connection of its own.
     #[track_caller]
     pub(crate) fn decide(&mut self) -> Outcome {
         let step = self.steps.get(self.confirmed).expect("the client has steps left");

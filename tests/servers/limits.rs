@@ -43,7 +43,8 @@ fn failed_sign_ins_on_two_servers_reach_the_limit_together() {
     let email = user(&service, "ada");
     let answers = fail(&service, &email, &[0, 1, 0, 1, 0, 1, 0, 1, 0]);
     let (checked, refused): (Vec<Answer>, Vec<Answer>) = answers.into_iter().partition(|answer| answer.status == 401);
-    // The wait after the fifth failure is 1 s, and each further one doubles it, so a busy machine may check some more.
+    // The wait after the fifth failure is 1 s, and each further failure doubles the wait. On a busy machine, a wait can
+    // end before the next attempt, so the servers may check a few more passwords.
     assert!((5..9).contains(&checked.len()), "{} passwords were checked", checked.len());
     assert!(refused.iter().all(|answer| (1..=8).contains(&retry_after_s(answer))));
 }
@@ -59,7 +60,7 @@ fn a_sign_in_on_one_server_clears_the_failures_of_the_other() {
 }
 
 #[test]
-fn signups_on_two_servers_reach_the_limit_of_the_network_together_and_survive_a_server() {
+fn the_count_of_signups_from_a_network_is_shared_by_two_servers_and_survives_a_kill_of_one() {
     let Some(mut service) = Service::start_with(&["--signup-limit", "3"]) else { return };
     let (_, role) = service.organization("acme");
     let link = |server: usize| {
@@ -102,6 +103,6 @@ fn requests_with_one_key_on_two_servers_empty_one_bucket() {
     let mut admins = [service.admin(0), service.admin(1)];
     let mut answers = (0..).map(|number| admins[number % 2].get("/api/v1/me"));
     let accepted = answers.by_ref().take(120).take_while(|answer| answer.status == 200).count();
-    // A server learns of a request on the other one when it logs its own next request.
+    // A server counts requests on the other server only when it logs its own next request.
     assert!((59..=62 + began.elapsed().as_secs() as usize).contains(&accepted), "{accepted}");
 }

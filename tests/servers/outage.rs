@@ -1,5 +1,5 @@
-//! A database server that fails while a service runs. Requests get a 503 with `Retry-After`, no confirmed act is lost, no
-//! refused act happens, and the service recovers without a restart.
+//! A database server that fails while a service runs. Requests get a 503 with `Retry-After`, no confirmed act is lost,
+//! no refused act happens, and the service recovers without a restart.
 
 use std::fs::File;
 use std::io::Write;
@@ -28,7 +28,7 @@ const CONFIRMED_MIN: usize = 2 * CLIENTS;
 /// The pause of a client after a 503.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// A service on a database server that a test can make fail.
+/// A service whose database server a test can make fail.
 struct Outage {
     // The service must end before the database server.
     company: Company,
@@ -88,13 +88,14 @@ impl Outage {
             for decider in deciders {
                 scope.spawn(move || decide(decider));
             }
-            // Without this, the clients would continue after a panic.
+            // Without this guard, the clients would continue after a panic.
             let _ended = OnDrop(|| has_ended.store(true, Ordering::SeqCst));
             disturb(&confirmed);
         });
     }
 
-    /// Asserts that a read, a decision and an upload are unavailable, that the service is not ready, and that it runs.
+    /// Asserts that a read, a decision and an upload are answered with a 503, and that the service runs but is not
+    /// ready.
     fn assert_is_away(&self, decider: &mut Decider<'_>) {
         std::thread::scope(|scope| {
             let read = scope.spawn(|| self.company.read());
@@ -108,7 +109,7 @@ impl Outage {
         });
     }
 
-    /// Waits until the service works, and compares all acts with their answers.
+    /// Waits until the service works again, and compares all acts with their answers.
     fn assert_recovers(&self, decider: &mut Decider<'_>) {
         wait_until(|| decider.decide() == Outcome::Done);
         wait_until(|| self.company.upload() == Outcome::Done);
@@ -136,14 +137,14 @@ fn create_database(postgres: &TestServer) -> (String, String) {
     (database, url)
 }
 
-/// Waits until a count has grown by a number.
+/// Waits until a count has grown by this number.
 fn await_growth(count: &AtomicUsize, number: usize) {
     let before = count.load(Ordering::SeqCst);
     wait_until(|| count.load(Ordering::SeqCst) >= before + number);
 }
 
 #[test]
-fn decisions_whose_sessions_are_ended_again_and_again_happen_once() {
+fn decisions_happen_once_although_their_database_sessions_are_ended_repeatedly() {
     let Some(outage) = Outage::start(&[]) else { return };
     let mut busy = 0;
     outage.decide_during(|confirmed| {
@@ -173,7 +174,7 @@ fn decisions_during_crashes_of_the_database_server_happen_once() {
 }
 
 #[test]
-fn a_primary_that_becomes_read_only_is_unavailable_until_it_accepts_writes() {
+fn a_service_on_a_read_only_primary_is_unavailable_until_the_primary_accepts_writes() {
     let Some(outage) = Outage::start(&[]) else { return };
     let mut decider = outage.company.decider(1);
     assert_eq!(decider.decide(), Outcome::Done);
@@ -201,7 +202,7 @@ fn a_decision_that_waits_for_a_standby_is_confirmed_when_the_standby_is_no_longe
 }
 
 #[test]
-fn a_service_whose_connections_others_have_taken_is_unavailable_until_some_are_free() {
+fn a_service_is_unavailable_while_other_clients_hold_all_connections() {
     let settings = ["max_connections=16", "superuser_reserved_connections=4"];
     let Some(postgres) = TestServer::start(&settings) else { return };
     postgres.psql("postgres", "CREATE ROLE other LOGIN");
@@ -230,7 +231,7 @@ fn take_connections(postgres: &TestServer) -> Vec<Session> {
 }
 
 #[test]
-fn requests_behind_a_lock_of_another_session_are_unavailable_until_it_is_free() {
+fn requests_are_unavailable_until_another_session_releases_its_lock() {
     let Some(outage) = Outage::start(&[]) else { return };
     let [mut waiting, mut refused] = [outage.company.decider(1), outage.company.decider(1)];
     // The service has limits of its own, which are longer.

@@ -4,11 +4,11 @@ use serde_json::json;
 
 use crate::service::Service;
 
-/// The number of changes. A server that compared only from time to time would miss most of them.
+/// The number of changes. A server that compared change numbers only from time to time would miss most changes.
 const CHANGES: usize = 60;
 
 #[test]
-fn a_portal_changed_on_one_server_is_changed_in_the_next_answer_of_the_other() {
+fn a_change_to_a_portal_on_one_server_is_in_the_next_answer_of_the_other() {
     let Some(service) = Service::start() else { return };
     let (organization, _) = service.organization("acme");
     let path = format!("/api/admin/organizations/{organization}");

@@ -29,13 +29,13 @@ pub(crate) struct Server {
 }
 
 impl Service {
-    /// Starts a database server and two servers, the second after the first has the lease of background work. Returns
-    /// `None` if PostgreSQL is not installed.
+    /// Starts a database server and two servers of the service. The second starts when the first has the lease of
+    /// background work. Returns `None` if PostgreSQL is not installed.
     pub(crate) fn start() -> Option<Self> {
         Self::start_with(&NO_LIMITS)
     }
 
-    /// Starts two servers with these options.
+    /// Starts a database server and two servers of the service with these options.
     pub(crate) fn start_with(options: &[&str]) -> Option<Self> {
         let postgres = TestServer::start(&[])?;
         let database = postgres.database();
@@ -88,7 +88,7 @@ impl Server {
         Client::new(self.address)
     }
 
-    /// Starts a process. Await its start before using it.
+    /// Starts a process. Call `await_start` before you use the server.
     pub(crate) fn spawn(url: &str) -> Self {
         Self::spawn_with(url, &NO_LIMITS)
     }

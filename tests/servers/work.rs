@@ -1,4 +1,5 @@
-//! Acts that only one of the servers must do, and background work.
+//! Work that only one of several servers may do: requests with one idempotency key, background work, and the creation
+//! of the form secret.
 
 use std::sync::Barrier;
 

@@ -1,5 +1,5 @@
-//! A proxy between a test and a server, which can cut or stop the traffic. The tests of the engine and those of the
-//! command line include this file.
+//! A proxy between a test and a PostgreSQL server. The proxy can cut or stop the traffic. The tests of the engine and
+//! those of the command line include this file.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};

@@ -1,5 +1,5 @@
-//! A PostgreSQL server for tests. It belongs to the test process and ends with it. Several test binaries and a bench
-//! include this file.
+//! A PostgreSQL server for tests. It belongs to the test process and ends with that process. Several test binaries and
+//! a bench include this file.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
@@ -111,7 +111,8 @@ impl TestServer {
         Self::start_in(&[], &[("STANDBY", "1")])
     }
 
-    /// Starts a server with a certificate for `localhost`. Returns it with the authority of the certificate, in PEM.
+    /// Starts a server with a certificate for `localhost`. Returns the server, and the certificate of the authority
+    /// that issued the server's certificate, in PEM.
     pub(crate) fn start_with_tls() -> Option<(Self, String)> {
         let mut authority = CertificateParams::new(Vec::new()).unwrap();
         authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -210,7 +211,7 @@ impl TestServer {
         command
     }
 
-    /// Runs statements that may fail. Returns the output or the message.
+    /// Runs statements that may fail. Returns the output or the error message.
     pub(crate) fn try_psql(&self, database: &str, sql: &str) -> Result<String, String> {
         self.output(database, &[], sql).map(|output| output.trim().to_owned())
     }

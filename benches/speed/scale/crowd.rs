@@ -84,7 +84,7 @@ fn status(nth: usize) -> &'static str {
     }
 }
 
-/// Adds the data to the organization. Does nothing if this size has no such candidates.
+/// Adds the data to the organization. Does nothing if a file of this size has no such organization.
 pub(crate) fn fill(connection: &Connection, size: &Size) {
     if size.crowd == 0 {
         return;

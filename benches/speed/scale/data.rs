@@ -1,5 +1,5 @@
-//! The data of the files. A small file and a big file have the same kinds of data, so that the bench can send the same
-//! requests on both.
+//! The data of the files. A small file and a big file have the same kinds of data, so that the bench can use the same
+//! requests for both.
 
 use appliance::domain::api_key::KeySecret;
 use appliance::domain::timestamp::Timestamp;

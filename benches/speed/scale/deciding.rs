@@ -94,7 +94,7 @@ impl<'a> Deciding<'a> {
 fn open_again(connection: &Connection, batch: &[Decision], organization_of: impl Fn(usize) -> usize) {
     connection.execute_batch("BEGIN IMMEDIATE").unwrap();
     let run = |sql: &str, id: String| {
-        assert_eq!(connection.prepare_cached(sql).unwrap().execute([id]).unwrap(), 1, "one row per decision: {sql}");
+        assert_eq!(connection.prepare_cached(sql).unwrap().execute([id]).unwrap(), 1, "one row changes: {sql}");
     };
     for Decision { application, is_hire } in batch.iter().copied() {
         run(OPEN_STEP, company::last_step_id(application));

@@ -30,7 +30,7 @@ impl Side {
     }
 }
 
-/// A request that can be sent on both files.
+/// A request that suits both files.
 struct Question {
     name: &'static str,
     connections: usize,

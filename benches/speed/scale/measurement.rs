@@ -13,7 +13,7 @@ pub(crate) struct Measurement {
     name: String,
     /// The name of the figure, with its unit.
     figure: &'static str,
-    /// The two sides of a ratio. The second is compared with the first.
+    /// The two sides of a ratio, which is the second side divided by the first.
     sides: Option<[Spread; 2]>,
     value: Spread,
     /// The target for the median. Without a target, the figure is only for information.

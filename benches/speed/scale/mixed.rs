@@ -73,10 +73,9 @@ pub(crate) fn measure(setup: &Setup, side: &mut Side, part: &mut Part<'_>) {
         moving.push(mixed.while_indexing());
     }
     part.add(Kind::ALL.into_iter().flat_map(|kind| alone(&quiet, kind)));
-    let name = "decisions during backups on the same core, compared with quiet";
+    let name = "decisions during backups on the same core, compared with quiet phases";
     part.add([compared(name, &quiet, &copying).target_at_most(TARGET)]);
-    let name =
-        "decisions after many `me` requests, while the usage rows of those requests are indexed, compared with quiet";
+    let name = "decisions while the usage rows of many earlier `me` requests are indexed, compared with quiet phases";
     part.add([compared(name, &quiet, &moving).target_at_most(TARGET)]);
     part.add(others(&copying, "during backups"));
     for (phases, when) in [(&quiet, "quiet"), (&copying, "during backups"), (&moving, "while usage rows are indexed")] {

@@ -5,7 +5,7 @@
 //! start times and bytes read. `mixed` sends requests at a fixed rate, independently of the answers. `lists` compares
 //! most lists, searches and boards on two other files, one of which has a hundredth of the other's data. The bench
 //! creates the files once and stores them in `target/bench`; the service runs on copies. With `--short`, the big files
-//! have a twentieth of the data. Arguments with names of parts select these parts.
+//! have a twentieth of the data. Arguments that name parts select those parts.
 
 mod crowd;
 mod data;
@@ -101,7 +101,7 @@ pub(crate) fn measure(names: &[&str], is_short: bool) -> ExitCode {
     let lengths = if is_short { Lengths::SHORT } else { Lengths::FULL };
     let setup = Setup { cores, lengths };
     let mut report = Report::new(machine, setup.cores.describe(), is_short);
-    let report_progress = |part: &str| eprintln!("{part} measured after {:.0} s", began.elapsed().as_secs_f64());
+    let report_progress = |part: &str| eprintln!("{part} was measured after {:.0} s", began.elapsed().as_secs_f64());
     let is_selected = |part: &str| names.is_empty() || names.contains(&part);
     if ["footprint", "growth", "mixed"].into_iter().any(is_selected) {
         measure_grown(&setup, is_short, &mut report, &is_selected, &report_progress);

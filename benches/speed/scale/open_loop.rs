@@ -47,8 +47,8 @@ struct Queue {
     count: AtomicUsize,
 }
 
-/// Sends these requests in order and returns those that are left. A request that is due is sent on a free connection,
-/// or waits until one is free.
+/// Sends these requests in order. Returns the latencies, and the requests that are left. A request that is due is sent
+/// on a free connection, or waits until one is free.
 pub(crate) fn run(address: SocketAddr, pace: &Pace<'_>, requests: Vec<Request>) -> (Latencies, Vec<Request>) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build().unwrap();
     let count = AtomicUsize::new(requests.len());

@@ -21,7 +21,7 @@ const TRIED_FOR: Duration = Duration::from_millis(150);
 /// The results of the revocations.
 #[derive(Debug, Default)]
 pub(crate) struct Revoked {
-    /// The number of requests that were sent after the answer to the revocation and still answered with 200.
+    /// The number of requests that were sent after the answer to the revocation and were still answered with 200.
     pub(crate) late: usize,
     /// The number of answers to requests with a valid key.
     pub(crate) with_keys: usize,

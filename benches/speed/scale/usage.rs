@@ -9,7 +9,7 @@ use super::progress::Progress;
 /// 64th row of a key.
 pub(crate) fn fill_usage(connection: &Connection, size: &Size) {
     append_rows(connection, size);
-    eprintln!("  usage index");
+    eprintln!("  creating the usage index");
     let sql = "INSERT INTO api_key_usage_marks (key_number, at)
                SELECT key_number, at FROM api_key_usage WHERE number % 64 = 0 ORDER BY key_number, at";
     connection.execute(sql, []).unwrap();

@@ -6,7 +6,7 @@ use super::args::Format;
 use crate::cli::failure::Failure;
 use crate::interchange::Content;
 
-/// Fails with advice if the bytes are visibly not in the format. Otherwise, the parser of the format reports the
+/// Fails with advice if the bytes are clearly not in the format. Otherwise, the parser of the format reports the
 /// errors.
 ///
 /// # Errors
@@ -59,7 +59,8 @@ fn advice(format: Format, content: Content) -> Option<String> {
         Content::Xml => format!("looks like XML; this import reads {wanted}"),
         Content::Pdf => format!("is a PDF; this import reads {wanted}"),
         Content::Database => {
-            "is a SQLite database; for a backup of this service, `appliance export --db COPY` writes the document to import"
+            "is a SQLite database; if it is a backup of this service, export it with `appliance export --db COPY`, and \
+             import the document that this command writes"
                 .to_owned()
         }
         Content::Binary => format!("is not text; this import reads {wanted}"),

@@ -14,7 +14,7 @@ use crate::store::file::Lock;
 use crate::store::{self, Error, OpenError};
 use crate::world::World;
 
-/// The import of attachments into a file.
+/// The import of attachments into a database.
 pub(super) struct Attachments<'a> {
     pub(super) path: &'a Path,
     pub(super) world: &'a dyn World,
@@ -28,8 +28,8 @@ impl Attachments<'_> {
     /// files.
     ///
     /// # Errors
-    /// Fails if the database file cannot be written. The applications and the files so far have been imported, and
-    /// another import adds the rest. Also fails if standard output cannot be written to.
+    /// Fails if the database cannot be written. The applications and the files so far have been imported, and another
+    /// import adds the rest. Also fails if standard output cannot be written to.
     pub(super) fn import(
         &self,
         folder: Option<(&Path, Files)>,
@@ -102,7 +102,7 @@ impl Attachments<'_> {
     }
 }
 
-/// The fault of a file whose application was removed, or whose candidate was erased, during the import.
+/// The reason to refuse a file whose application was removed, or whose candidate was erased, during the import.
 const GONE: &str = "belongs to an application that was removed or whose candidate was erased";
 
 fn refuse(file: &PlannedAttachment, reason: &str) -> RefusedItem {

@@ -22,7 +22,7 @@ the content of a cell is ignored. Columns:
 
 A Greenhouse export consists of responses of the Harvest API, saved as jobs.json, candidates.json, applications.json and
 optionally job_stages.json, rejection_reasons.json and offers.json (further pages as jobs-2.json, …), or as one object
-with the members jobs, candidates, and so on. Jobs become roles that are not public. Prospects are skipped. Jobs and
+with the fields jobs, candidates, and so on. Jobs become roles that are not public. Prospects are skipped. Jobs and
 applications from an earlier import are skipped and counted, so that refused items can be corrected and imported later.
 
 The other systems are imported in the same way, from these files (* marks a required file):

@@ -1,6 +1,6 @@
 //! `appliance import`: imports an interchange document, or imports roles and candidates from another program into an
-//! existing organization. If an interchange document has errors or conflicts with the file, nothing is imported. A
-//! staged import can skip applications, because the file can change while the import runs.
+//! existing organization. If an interchange document has errors or conflicts with the database, nothing is imported. A
+//! staged import can skip applications, because the database can change while the import runs.
 
 mod advice;
 mod args;
@@ -21,11 +21,11 @@ use crate::world::World;
 pub use self::args::Args;
 
 /// # Errors
-/// Exit status 1 if the document cannot be read, has errors, conflicts with the file, or is too large to import while
-/// the service runs or into the database of a server. In these cases, nothing is imported. If the document has errors,
-/// no file is created. The exit status is also 1 if a staged import skipped applications or is not complete yet. For
-/// the other formats, it is also 1 if any row, item or file is refused. Exit status 2 if the flags are not valid for
-/// the format.
+/// Exit status 1 if the document cannot be read, has errors, conflicts with the database, or is too large to import
+/// while the service runs or into the database of a server. In these cases, nothing is imported. If the document has
+/// errors, no file is created. The exit status is also 1 if a staged import skipped applications or is not complete
+/// yet. For the other formats, it is also 1 if any row, item or file is refused. Exit status 2 if the flags are not
+/// valid for the format.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     match args.format.system() {
         Some(system) => other_formats::system(args, world, system),

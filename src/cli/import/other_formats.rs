@@ -1,4 +1,4 @@
-//! Imports roles and candidates from other programs into one organization in the file. The input is a table or an
+//! Imports roles and candidates from other programs into one organization in the database. The input is a table or an
 //! export of an applicant tracking system.
 //!
 //! The report of refused rows and items is data. It goes to standard output before anything is imported.
@@ -141,7 +141,7 @@ fn organization(args: &Args) -> Result<&Slug, Failure> {
         .ok_or_else(|| misused("--organization is required: the slug of the organization that receives the candidates"))
 }
 
-/// Plans the import against the file, reports refused rows or items, and imports the others if the flags allow it.
+/// Plans the import against the database, reports refused rows or items, and imports the others if the flags allow it.
 ///
 /// `total` describes all rows or items in a message, for example "3 rows".
 fn import(

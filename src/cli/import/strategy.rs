@@ -1,4 +1,4 @@
-//! The two ways in which an import writes to the file: in one transaction, or staged in small slices.
+//! The two ways in which an import writes to the database: in one transaction, or staged in small slices.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -28,8 +28,8 @@ pub(super) enum Strategy {
     Staged,
 }
 
-/// An estimate of the bytes that an import reads and writes for each application: 8,000 with 5,000 applications, and
-/// 12,000 with 30,000.
+/// An estimate of the bytes that an import reads and writes for each application. An import of 5,000 applications takes
+/// about 8,000 bytes for each, and an import of 30,000 takes about 12,000.
 const BYTES_PER_APPLICATION: u64 = 10_000;
 
 /// Begins to show the progress of an import of this many applications.
@@ -41,13 +41,13 @@ pub(super) struct Imported {
     pub(super) counts: Counts,
     /// The message that reports how long the import held the write lock.
     pub(super) lock_report: String,
-    /// The number of applications that were skipped because the file changed after the import was committed.
+    /// The number of applications that were skipped because the database changed after the import was committed.
     skipped: usize,
 }
 
 impl Strategy {
-    /// Chooses a strategy based on the number of applications and on whether a service is running, which may always be
-    /// the case on a server. `lock` is the file's lock, if it has already been taken.
+    /// Chooses a strategy based on the number of applications and on whether a service is running. If the database is
+    /// on a server, assumes that one is running. `lock` is the file's lock, if it has already been taken.
     pub(super) fn choose(path: &Path, applications: usize, lock: Option<Lock>) -> Result<Self, Failure> {
         if lock.is_some() || applications <= APPLICATIONS_PER_TRANSACTION_MAX {
             return Ok(Self::AtOnce(lock));
@@ -99,7 +99,7 @@ impl Strategy {
 
 impl Imported {
     /// # Errors
-    /// Fails if applications were skipped because the file changed.
+    /// Fails if applications were skipped because the database changed.
     pub(super) fn require_nothing_skipped(&self) -> Result<(), Failure> {
         match self.skipped {
             0 => Ok(()),
@@ -115,8 +115,8 @@ impl Imported {
 /// import.
 fn unfinished(error: &Error) -> Failure {
     Failure::new(format!(
-        "the import is committed but not complete yet: {error}. `appliance serve` or the next import completes it; do not \
-         import the same input again"
+        "the import is committed but not complete yet: {error}. `appliance serve` or the next import completes it; do \
+         not import the same input again"
     ))
 }
 
@@ -124,8 +124,8 @@ fn unfinished(error: &Error) -> Failure {
 /// starting.
 ///
 /// # Errors
-/// Fails if such an import is into the database of a server, if another process, usually a service, holds the lock, or
-/// if the lock cannot be taken for another reason.
+/// For an import of that size, fails if the database is on a server, if another process, usually a service, holds the
+/// lock, or if the lock cannot be taken for another reason.
 pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
     if applications <= APPLICATIONS_WITH_SERVICE_MAX {
         return Ok(None);
@@ -140,7 +140,7 @@ pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>,
         Ok(lock) => Ok(Some(lock)),
         Err(OpenError::Held(_)) => Err(Failure::new(format!(
             "nothing was imported: the input has {applications} applications, and another process, such as \
-             `appliance serve`, is using {}; stop it to import more than {APPLICATIONS_WITH_SERVICE_MAX}",
+             `appliance serve`, is using {}; stop that process to import more than {APPLICATIONS_WITH_SERVICE_MAX}",
             path.display()
         ))),
         Err(error) => Err(error.into()),
@@ -148,7 +148,7 @@ pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>,
 }
 
 /// Returns the failure of an import that was not committed. A refusal with field errors shows that another process
-/// changed the file between the check and the inserts, and that the schema's constraints then refused the import.
+/// changed the database between the check and the inserts, and that the schema's constraints then refused the import.
 fn insert_failed(error: Error) -> Failure {
     match error {
         Error::Refused(Refusal::Invalid(fields)) => {

@@ -94,7 +94,7 @@ struct Source {
 }
 
 impl Source {
-    /// Returns the option, the answer to the question or, if nobody can be asked, the default.
+    /// Returns the value of the option, the answer to the question or, if nobody can be asked, the default.
     fn given_or_ask<T: Clone>(
         &self,
         given: Option<&T>,
@@ -172,7 +172,7 @@ fn tls(args: &Args, answer: &Source, base_url: &str, email: &Email, world: &dyn 
     }
 }
 
-/// Parses a way to speak TLS that this build has.
+/// Parses a value of `--tls`. Refuses a value that this build does not support.
 fn parse_tls(text: &str) -> Result<Tls, String> {
     match (Tls::from_str(text, true)?, acme_args::MISSING) {
         (Tls::Acme, Some(why)) => Err(format!("{why}; answer proxy or files")),

@@ -19,11 +19,11 @@ pub(super) const NO_BACKUPS: &str = "none";
 /// Set up the service: settings file, database, organization and first admin.
 ///
 /// On a terminal, the command asks for the answers that the options do not give. It does not ask for --db, --settings,
-/// --force, --acme-directory or --acme-ca-file. Elsewhere, an option without a default must be given. The command
-/// writes the settings file, creates the database if it does not exist, and creates the organization and the admin if
-/// they do not exist. An existing user with the admin's address becomes an admin and is enabled. The admin becomes an
-/// owner of the organization. The command prints the address of the career portal, if the portal is on. It also prints
-/// a link by which the admin can sign in once, within a week. Both go to standard output.
+/// --force, --acme-directory or --acme-ca-file. Without a terminal, every option without a default must be given. The
+/// command writes the settings file, creates the database if it does not exist, and creates the organization and the
+/// admin if they do not exist. An existing user with the admin's address becomes an admin and is enabled. The admin
+/// becomes an owner of the organization. The command prints the address of the career portal, if the portal is on. It
+/// also prints a link by which the admin can sign in once, within a week. Both go to standard output.
 ///
 /// Nothing is changed before the last question is answered. If the settings file has options and the database is set
 /// up, the command changes nothing, unless --force is given. As root, the command gives the database to the owner and
@@ -90,8 +90,8 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPLIANCE_ACME_DIRECTORY", value_name = "URL", value_parser = parse_directory)]
     pub(super) acme_directory: Option<String>,
 
-    /// The certificate authority that certifies the directory, for --tls acme: a PEM file. The default is every
-    /// authority that the system trusts.
+    /// A PEM file with the root certificate to which the certificate of the directory's server leads, for --tls acme.
+    /// By default, the service accepts every authority that the system trusts.
     #[arg(long, env = "APPLIANCE_ACME_CA_FILE", value_name = "FILE")]
     pub(super) acme_ca_file: Option<PathBuf>,
 
@@ -104,7 +104,7 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPLIANCE_BACKUP_EVERY", value_name = "DURATION", value_parser = parse_every)]
     pub(super) backup_every: Option<String>,
 
-    /// The backups to keep: a number, or tiers. The default is daily=7,weekly=4,monthly=6.
+    /// The backups to keep: a number, or tiers such as daily=7,weekly=4,monthly=6, which are the default.
     #[arg(long, env = "APPLIANCE_BACKUP_KEEP", value_name = "COUNTS", value_parser = parse_keep)]
     pub(super) backup_keep: Option<String>,
 
@@ -142,7 +142,7 @@ pub(super) fn parse_every(text: &str) -> Result<String, String> {
         .ok_or_else(|| "the time must be between 1m and 744h; for example, 24h".to_owned())
 }
 
-/// Checks the backups to keep, and returns them as they were written.
+/// Checks a value of `--backup-keep`, and returns it as it was written.
 pub(super) fn parse_keep(text: &str) -> Result<String, String> {
     Keep::parse(text).map(|_| text.trim().to_owned())
 }

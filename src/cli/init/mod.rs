@@ -21,8 +21,9 @@ use super::settings_file::Resolved;
 use crate::world::World;
 
 /// # Errors
-/// Exit status 2 for missing or contradictory flags. Fails if the input ends early, or if a file cannot be used. Without
-/// `--force`, also fails if the settings file has a mistake, or sets options although the service is not set up.
+/// Exit status 2 for missing or contradictory flags. Fails if the input ends early, or if a file cannot be used.
+/// Without `--force`, also fails if the settings file has a mistake, or sets options although the service is not set
+/// up.
 pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Failure> {
     let path = args.settings.path();
     if !args.force && refuse_or_report_settings(args, path, resolved, world)? {
@@ -43,8 +44,8 @@ pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result
     }
     if let TlsAnswer::Acme(acme) = &answers.tls {
         print_message(&format!(
-            "The service orders its certificate when it starts. Before that, {} needs an A or AAAA record with the address \
-             of this machine, and ports 80 and 443 must be open to the internet.",
+            "The service orders its certificate when it starts. Before that, {} needs an A or AAAA record with the \
+             address of this machine, and ports 80 and 443 must be open to the internet.",
             acme.domain.as_str()
         ));
     }

@@ -121,7 +121,8 @@ fn flaw_of_directory(path: &Path) -> Option<String> {
     }
 }
 
-/// A name without a slash is looked up in the PATH of the service, which this command does not know.
+/// Does not check a name without a slash: the service searches its PATH for the name, and this command does not know
+/// that PATH.
 fn flaw_of_hook(path: &Path) -> Option<String> {
     if path.components().count() == 1 && !path.is_absolute() {
         return None;

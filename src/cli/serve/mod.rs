@@ -152,8 +152,8 @@ fn warn_about_address(args: &Args, address: SocketAddr, url: &str) {
     }
     if !args.tls.is_set() && lacks_trusted_proxy(args, address) {
         print_message(
-            "warning: --base-url is https and the service listens on loopback, so a proxy must be in front of it, but no \
-             --trusted-proxy is given. All clients therefore share one address and its limits. For a proxy on this \
+            "warning: --base-url is https and the service listens on loopback, so a proxy must be in front of it, but \
+             no --trusted-proxy is given. All clients therefore share one address and its limits. For a proxy on this \
              machine, add --trusted-proxy 127.0.0.1/32",
         );
     }
@@ -166,7 +166,7 @@ fn lacks_trusted_proxy(args: &Args, address: SocketAddr) -> bool {
         && args.trusted_proxy.is_empty()
 }
 
-/// Opens the file and prepares the service, which listens on this address.
+/// Opens the database and prepares the service, which listens on this address.
 fn open(args: Args, address: SocketAddr) -> Result<Ctx, Failure> {
     let world: Arc<dyn World> = Arc::new(Real::new());
     let base_url = args.base_url_at(address);

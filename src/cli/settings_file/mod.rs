@@ -161,9 +161,9 @@ fn is_unset(leaf: &ArgMatches, id: &str) -> bool {
     matches!(leaf.value_source(id), None | Some(ValueSource::DefaultValue))
 }
 
-/// Reads the settings file that `--settings` or its variable names, or the default one if it exists. A demo reads only
-/// a file that is named, so that it never opens the file of the service on the same machine. A file that is named must
-/// exist if `must_exist` is set.
+/// Reads the settings file that `--settings` or its variable names, or the default settings file if it exists. For a
+/// demo, reads only a settings file that is named, so that the demo never opens the database of the service on the same
+/// machine. A settings file that is named must exist if `must_exist` is set.
 fn read(leaf: &ArgMatches, options: &Options, must_exist: bool) -> Option<SettingsFile> {
     let named = leaf.get_one::<PathBuf>(SETTINGS);
     let is_demo = matches!(leaf.try_get_one::<bool>("demo"), Ok(Some(true)));

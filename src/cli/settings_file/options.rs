@@ -85,7 +85,7 @@ impl Options {
         Some(format!("`{name}` cannot be {value:?}: {why}"))
     }
 
-    /// Returns the options that cannot have the value of their variable, each with the mistake.
+    /// Returns each option whose variable has a value that the option cannot have, with the mistake.
     pub(super) fn wrong_variables(&self) -> Vec<(String, Mistake)> {
         let wrong = |(name, variable): &(String, String)| {
             let value = std::env::var_os(variable)?;

@@ -1,5 +1,5 @@
-//! Attempts to connect. They are asynchronous, because several hosts are asked at the same time. Everything else in this
-//! engine waits on the calling thread.
+//! Attempts to connect. They are asynchronous, because this module tries several hosts at the same time. Everything
+//! else in this engine waits on the calling thread.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -16,8 +16,8 @@ use super::error::Failure;
 use super::target::TargetHost;
 use super::tls::Connector;
 
-/// The time after which a silent host no longer delays the next one. A host in the same data centre answers within a few
-/// milliseconds.
+/// The time after which a silent host no longer delays the next one. A host in the same data centre answers within a
+/// few milliseconds.
 const HEAD_START: Duration = Duration::from_millis(250);
 
 /// The messages that the server sends without being asked.
@@ -40,9 +40,9 @@ pub(super) struct Opened {
     pub(super) messages: Arc<Messages>,
 }
 
-/// Connects to the hosts in their order, and returns the first that accepts writes. While one of them is silent, it
-/// asks again the hosts that have refused, because one of them may be about to become the primary. Returns `None` when
-/// all have failed.
+/// Connects to the hosts in their order, and returns the client of the first host that accepts writes. While a host is
+/// silent, this function retries the hosts that have refused, because one of them may be about to become the primary.
+/// Returns `None` when all hosts have failed.
 pub(super) async fn open_first(hosts: &[TargetHost], failures: &mut [Option<Failure>]) -> Option<Opened> {
     let mut asked = JoinSet::new();
     let mut next: VecDeque<usize> = (0..hosts.len()).collect();

@@ -16,19 +16,19 @@ use crate::db::value::ValueRef;
 /// buffers of both sides are full of answers; a few hundred short answers always fit.
 const PIPELINE_MAX: usize = 256;
 
-/// The time for the answer to a statement that begins a transaction or rolls it back. It is twice as long as the server
-/// lets the statement wait for a lock.
+/// The maximum time for the answer to a statement that begins a transaction or rolls it back. It is twice the time for
+/// which the server lets the statement wait for a lock.
 const CONTROL_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A connection. Its settings are those of [`super::settings`].
 pub(crate) struct Connection {
     session: Session,
     statements: Statements,
-    /// The time for an answer. It is longer than the server's `statement_timeout`, so that usually the server ends a
-    /// statement that takes too long, and the connection remains usable.
+    /// The maximum time for an answer. It is longer than the server's `statement_timeout`, so that usually the server
+    /// ends a statement that takes too long, and the connection remains usable.
     answer_timeout: Duration,
     in_transaction: Cell<bool>,
-    /// The number of statements that may have changed rows, and of those that failed.
+    /// A number that grows with each statement that may have changed rows, and with each that fails in a transaction.
     changes: Cell<u64>,
     /// Whether the writer has not begun any transaction on this connection yet.
     is_new: Cell<bool>,
@@ -105,7 +105,7 @@ impl Connection {
         Ok(usize::try_from(affected).unwrap_or(usize::MAX))
     }
 
-    /// Runs a statement whose parameters have types of their own.
+    /// Runs a statement with parameters that [`ValueRef`] cannot represent, for example arrays.
     pub(super) fn execute_typed(&self, sql: &str, params: &Params<'_>) -> Result<u64, Error> {
         let prepared = self.prepared(sql)?;
         self.note_write(&prepared);
@@ -121,8 +121,8 @@ impl Connection {
     /// Runs a statement that can take minutes, outside a transaction. Returns whether the server gave no warning.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] also if the caller is interrupted. The connection is then broken, and the server may
-    /// still run the statement.
+    /// The error of the statement; [`Error::Unavailable`] if the caller is interrupted. After an interruption, the
+    /// connection is broken, and the server may still be running the statement.
     pub(super) fn maintain(&self, sql: &str, is_interrupted: impl Fn() -> bool) -> Result<bool, Error> {
         let _ = self.session.take_warning();
         self.checked(self.session.simple_unless(is_interrupted, sql, self.answer_timeout))?;

@@ -1,9 +1,9 @@
-//! Counts that all servers share, for example of failed sign-ins: a table in which an act locks the counts that it needs,
-//! applies its rule to them, and changes them.
+//! Counts that all servers share, for example of failed sign-ins: a table in which an act locks the counts that it
+//! needs, applies its rule to them, and changes them.
 //!
-//! These transactions do not wait for the writer, and no decision depends on them. The table is not logged, so a count
-//! waits for no write to a disk. A crash of the database server or a failover empties the table, as a restart clears
-//! the counts in memory.
+//! These transactions do not wait for the writer, and no decision depends on them. The table is unlogged, so a change
+//! to a count does not wait for the disk. A crash of the database server or a failover empties the table, as a restart
+//! clears the counts in memory.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -26,10 +26,11 @@ pub(super) const TABLE: &str = "CREATE UNLOGGED TABLE engine_counts (
   expires_at BIGINT NOT NULL
 )";
 
-/// The time for a commit, which waits neither for the disk nor for a standby.
+/// The maximum time for a commit, which waits neither for the disk nor for a standby.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The maximum number of counts of one kind after a sweep, as in memory. Strangers choose the keys.
+/// The maximum number of counts of one kind after a sweep. The tables of counts in memory have the same limit.
+/// Strangers choose the keys.
 const COUNTS_MAX: usize = 50_000;
 
 /// The time for which an expired count remains. The clock of the server that sweeps may be ahead by as much.
@@ -70,7 +71,7 @@ pub(crate) fn change<T>(
 /// Deletes the counts that have expired and, if strangers have filled the table, those that expire first.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if there is no server.
+/// [`Error::Unavailable`] if the server cannot be used.
 pub(crate) fn sweep(readers: &Readers, now: Timestamp) -> Result<(), Error> {
     let (expired, impossible) = (now.minus(SWEPT_AFTER).micros(), now.plus(LASTS_MAX).micros());
     let sql = format!(
@@ -136,7 +137,7 @@ fn parse(numbers: &str) -> Option<StoredCount> {
     Some(StoredCount { uses, at: time()?, before_at: time()?, expires_at: time()? })
 }
 
-/// Returns the statements that store the counts, and delete the rows of keys without one.
+/// Returns the statements that store the counts, and delete the rows of keys without a count.
 fn save(keys: &BTreeSet<CountKey>, counts: &StoredCounts) -> String {
     let mut sql = String::new();
     for key in keys {

@@ -13,8 +13,8 @@ pub(in super::super) use super::connection::Connection;
 use super::lock::Lock;
 use super::value;
 
-/// The maximum time for a commit without a writer: of a command, or of a step of the start. These can wait longer than
-/// a request.
+/// The maximum time for a commit that no writer makes: the commit of a command, or of a step of the start. Such a
+/// commit can wait longer than a request.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(60);
 
 impl Connection {

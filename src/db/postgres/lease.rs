@@ -30,7 +30,7 @@ impl Lease {
     /// Takes the lease if it is free, or confirms that it is still held. Call this before each step of the work.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if there is no server. The lease is then not held.
+    /// [`Error::Unavailable`] if the server cannot be used. The lease is then not held.
     pub(crate) fn hold(&mut self) -> Result<bool, Error> {
         let held = self.try_hold();
         if held.is_err() {
@@ -56,7 +56,7 @@ impl Lease {
     }
 }
 
-/// The time for which an answer of the server about the lease is reused, so that steps that are often due do not ask
+/// The time for which an answer of the server about the lease is reused, so that frequent steps do not query the server
 /// each time.
 const ANSWER_USED_FOR: Duration = Duration::from_secs(1);
 
@@ -71,7 +71,7 @@ impl SharedLease {
     /// Returns whether this server does the background work. Takes the lease if it is free.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if there is no server.
+    /// [`Error::Unavailable`] if the server cannot be used.
     pub(crate) fn is_held(&self) -> Result<bool, Error> {
         let (lease, asked_at) = &mut *self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if asked_at.is_some_and(|at| at.elapsed() < ANSWER_USED_FOR) {

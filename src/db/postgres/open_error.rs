@@ -129,8 +129,8 @@ impl std::fmt::Display for OpenError {
             ),
             Self::PartialCopy { server, schema } => write!(
                 f,
-                "the schema {schema} of {server} is an incomplete copy; repeat the `appliance copy` that created it, or \
-                 empty the schema"
+                "the schema {schema} of {server} is an incomplete copy; repeat the `appliance copy` that created it, \
+                 or empty the schema"
             ),
             Self::Newer { server, found, known } => write!(
                 f,
@@ -165,7 +165,7 @@ pub(super) fn of_connect(server: &str, failure: &Failure) -> OpenError {
             "3D000" => OpenError::NoDatabase(server),
             "53300" => OpenError::TooManyConnections(server),
             "57P01" | "57P02" | "57P03" => OpenError::Unreachable { server, why },
-            "42501" => OpenError::Rights { server, missing: "it may not connect to the database".to_owned() },
+            "42501" => OpenError::Rights { server, missing: "the user may not connect to the database".to_owned() },
             _ if code.starts_with("28") => OpenError::Refused { server, why },
             _ => OpenError::Failed { server, why, may_pass: is_passing(&failure.error()) },
         };
@@ -183,7 +183,8 @@ pub(super) fn of_connect(server: &str, failure: &Failure) -> OpenError {
         None if error.is_closed() => OpenError::Unreachable { server, why },
         // The driver's text for a server without TLS.
         None if why.contains("does not support TLS") => {
-            let why = "it does not support TLS; set it up, or add sslmode=disable to the URL if the network is trusted";
+            let why = "the server does not support TLS; set up TLS on the server, or add sslmode=disable to the URL if \
+                       the network is trusted";
             OpenError::Untrusted { server, why: why.to_owned() }
         }
         // The driver's texts for a password that is missing or for a proof of the server that is wrong.

@@ -14,7 +14,7 @@ use crate::db::error::Error;
 use crate::db::tx::{self, Tx};
 use crate::db::upgrade::{self, Engine, EngineStep, PARTIAL_COPY_ID, Upgrade};
 
-/// The time for the commit of a new or upgraded schema.
+/// The maximum time for the commit of a new or upgraded schema.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The statements that limit how long a preparation waits. The upgrade by another server can take a minute. The wait
@@ -22,11 +22,12 @@ const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
 const WAIT_FOR_OTHERS: &str = "SET LOCAL lock_timeout = '60s'";
 const WAIT_FOR_TABLES: &str = "SET LOCAL lock_timeout = '5s'";
 
-/// The time for the answer to a statement that waits for another server of the service. It is longer than the database
-/// server lets the statement wait.
+/// The maximum time for the answer to a statement that waits for another server of the service. It is longer than the
+/// time for which the database server lets the statement wait.
 const BEGIN_TIMEOUT: Duration = Duration::from_secs(65);
 
-/// The table that shows whose schema this is, as `application_id` and `user_version` do in a SQLite file.
+/// The table that identifies the schema's program and version, as `application_id` and `user_version` do in a SQLite
+/// file.
 const ENGINE_SCHEMA: &str = "CREATE TABLE engine_schema (
   id BIGINT NOT NULL PRIMARY KEY CHECK (id = 1),
   application_id BIGINT NOT NULL,
@@ -202,7 +203,7 @@ impl<'a> Preparation<'a> {
         if self.first(sql).map_err(|error| self.failed(&error))?.as_deref() == Some("t") {
             return Ok(());
         }
-        Err(self.lacks_right(format!("it may not create tables in the schema {}", self.name()?)))
+        Err(self.lacks_right(format!("the user may not create tables in the schema {}", self.name()?)))
     }
 
     /// Requires the right to change the tables, which only their owner has.

@@ -27,7 +27,7 @@ pub(super) const TABLE: &str = r#"CREATE TABLE engine_writers (
 /// row behind. If a service is paused for a longer time during a commit, the outcome of the commit is unknown.
 const FORGOTTEN_AFTER: &str = "30 days";
 
-/// The time for the commit of a registration. It waits for the standby, as every commit does.
+/// The maximum time for the commit of a registration. The commit waits for the standby, as every durable commit does.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The number of bytes in a writer's id.

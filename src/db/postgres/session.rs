@@ -19,8 +19,8 @@ use super::connect::{Messages, Opened, open_first};
 use super::error::Failure;
 use super::target::TargetHost;
 
-/// The time for the TCP connection, TLS and the authentication, of all hosts together. The driver limits only the first
-/// of them. Requests without a connection wait at most this long.
+/// The maximum time for the TCP connections, TLS and the authentication of all hosts together. The driver limits only
+/// the time for a TCP connection. Requests without a connection wait at most this long.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time between two checks of whether the caller of a long statement is interrupted.
@@ -38,8 +38,8 @@ pub(super) struct Session {
 }
 
 impl Session {
-    /// Opens a session with the first of these hosts that accepts writes. A host that is silent does not delay the others
-    /// for long.
+    /// Opens a session with the first of these hosts that accepts writes. A host that is silent does not delay the
+    /// others for long.
     ///
     /// # Errors
     /// The failure of each host.
@@ -204,7 +204,7 @@ enum Running<'a, T> {
     No(Option<T>),
 }
 
-/// Several futures at once. Returns their results in order.
+/// A future that runs several futures at once, and returns their results in order.
 struct All<'a, T>(Vec<Running<'a, T>>);
 
 impl<T: Unpin> Future for All<'_, T> {

@@ -20,7 +20,7 @@ const STATEMENT_TIMEOUT: Duration = Duration::from_secs(30);
 /// The maximum time for the maintenance of one table, or for a step of an upgrade. A large table takes minutes.
 const MAINTENANCE_TIMEOUT: Duration = Duration::from_secs(3_600);
 
-/// The maximum time for which a statement waits for a lock, as for a SQLite file.
+/// The maximum time for which a statement waits for a lock. For a SQLite file, the limit is the same.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time after which the server ends a transaction of a client that sends nothing. The lock of a writer that has
@@ -44,8 +44,8 @@ pub(crate) enum Use {
 /// Opens a connection to the first host that accepts writes.
 ///
 /// # Errors
-/// If no host does, the error of the last host. A host that refuses for good, for example because of a wrong password,
-/// is reported instead of one that does not answer.
+/// The error of the last host, if no host accepts writes. However, the error of a host that would refuse again, for
+/// example because of a wrong password, takes precedence over that of a host that might accept later.
 pub(super) fn open(target: &Target, for_use: Use) -> Result<Connection, OpenError> {
     match Session::open(target.hosts()) {
         Ok(session) => set_up(target, session, for_use),
@@ -65,7 +65,10 @@ pub(crate) fn open_to_write(target: &Target) -> Result<SharedConnection, OpenErr
     open(target, Use::Write).map(SharedConnection::of_postgres)
 }
 
-/// Opens a connection for a running service or for a command. The errors are those of a statement.
+/// Opens a connection for a running service or for a command.
+///
+/// # Errors
+/// [`Error::Unavailable`] if the server cannot be used.
 pub(super) fn reopen(target: &Target, for_use: Use) -> Result<Connection, Error> {
     open(target, for_use).map_err(|error| Error::Unavailable(error.to_string()))
 }

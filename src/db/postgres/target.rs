@@ -16,12 +16,12 @@ use super::open_error::OpenError;
 use super::tls::{self, Roots, Verification};
 use crate::db::location::{is_ambiguous, is_server};
 
-/// The time for a TCP connection to one address. A connection in the same data centre takes milliseconds; after a lost
-/// packet, the system tries again after one second and after three.
+/// The maximum time for a TCP connection to one address. A connection in the same data centre takes milliseconds; after
+/// a lost packet, the system tries again after one second and after three.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The probes that detect a server that has disappeared without closing the connection: after about 11 s, like
-/// [`TCP_USER_TIMEOUT`].
+/// The settings of the keepalive probes, which detect a server that has disappeared without closing the connection. The
+/// probes detect this after about 11 s, which is also the value of [`TCP_USER_TIMEOUT`].
 const KEEPALIVE_IDLE: Duration = Duration::from_secs(5);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(2);
 const KEEPALIVE_RETRIES: u32 = 3;

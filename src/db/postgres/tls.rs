@@ -68,11 +68,9 @@ fn read(roots: &Roots) -> Result<RootCertStore, String> {
         Roots::System => {
             store.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
             if store.is_empty() {
-                return Err(
-                    "the system trusts no certificate authority; install the package ca-certificates, or name \
-                            a file with sslrootcert"
-                        .to_owned(),
-                );
+                return Err("the system trusts no certificate authority; install the package ca-certificates, or set \
+                            sslrootcert to a file"
+                    .to_owned());
             }
         }
         Roots::File(path) => {

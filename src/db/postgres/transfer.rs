@@ -178,7 +178,7 @@ pub(in super::super) fn add(connection: &SharedConnection, table: &Table, chunk:
 /// Runs the steps, each in a transaction, and then collects statistics.
 pub(in super::super) fn complete(connection: &SharedConnection) -> Result<(), Error> {
     let connection = connection.as_postgres();
-    // Faster sorts for indexes. The setting belongs to the session.
+    // This setting makes the sorts for indexes faster. It applies only to this session.
     connection.batch("SET maintenance_work_mem = '128MB'")?;
     let numbers = connection.texts("SELECT number FROM engine_copy_steps ORDER BY number")?;
     for number in numbers.into_iter().flatten() {

@@ -36,8 +36,8 @@ const REST_FACTOR: u32 = 9;
 const RETRY_PAUSE: Duration = Duration::from_secs(3);
 const HELD_PAUSE: Duration = Duration::from_secs(1);
 
-/// Records in a transaction that its deleted and overwritten rows need `VACUUM`. A file needs no such record,
-/// because page wiping overwrites its remains.
+/// Records in a transaction that its deleted and overwritten rows need `VACUUM`. A file needs no such record, because
+/// page wiping overwrites the remains of such rows.
 pub(crate) fn owe(tx: &Tx<'_>) -> Result<(), Error> {
     if tx.engine() == Engine::Postgres {
         tx.run("UPDATE engine_vacuum SET owed = owed + 1 WHERE id = 1", [])?;
@@ -72,13 +72,13 @@ impl Interrupt {
     }
 }
 
-/// The work of one server.
+/// The `VACUUM` runs of one server.
 pub(crate) struct Vacuum {
     target: Arc<Target>,
     interrupt: Interrupt,
     resting_until: Option<Instant>,
     /// The debt of a step that found a holder. The next step waits for the same holders, not for those that began
-    /// later: with many requests, there are always some.
+    /// later, because a busy service always has later ones.
     waiting: Option<Debt>,
 }
 
@@ -153,9 +153,9 @@ impl Debt {
         debt.ok_or_else(|| Error::Defect("the database has no record of its VACUUM".to_owned()))
     }
 
-    /// Returns the description of a holder, which keeps `VACUUM` from removing all rows that were deleted before the
-    /// horizon: a transaction or a snapshot in this database, a prepared transaction, a standby, or a replication slot.
-    /// A session that runs `VACUUM` holds no rows.
+    /// Returns the description of a holder, which prevents `VACUUM` from removing some of the rows that were deleted
+    /// before the horizon: a transaction or a snapshot in this database, a prepared transaction, a standby, or a
+    /// replication slot. A session that runs `VACUUM` holds no rows.
     fn holder(&self, connection: &Connection) -> Result<Option<String>, Error> {
         let sql = format!(
             "SELECT who
@@ -189,8 +189,8 @@ impl Debt {
     }
 }
 
-/// Returns the tables of the service, and the statistics if the user may vacuum them: their old versions contain
-/// samples of values. Only the owner of the database and a superuser may.
+/// Returns the tables of the service and, if the user may vacuum it, the table of the statistics, whose old rows
+/// contain samples of values. Only the owner of the database and a superuser may vacuum the table of the statistics.
 fn tables(connection: &Connection) -> Result<Vec<String>, Error> {
     let sql = "SELECT quote_ident(relname)
                FROM pg_class

@@ -44,9 +44,9 @@ impl ToSql for Parameter<'_> {
     to_sql_checked!();
 }
 
-/// Replaces NUL, which PostgreSQL's texts cannot contain. The rules refuse NUL in every text that is stored. Only texts
-/// that a query compares can contain one, for example those of `?department=%00`. With either character, they
-/// match nothing, unless a stored text contains U+FFFD.
+/// Replaces NUL, which PostgreSQL's texts cannot contain. The rules refuse NUL in every text that is stored. Only a
+/// text that a query compares can contain NUL, for example the text of `?department=%00`. With NUL, such a text would
+/// match nothing. With U+FFFD, it matches only stored texts that contain U+FFFD.
 fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
@@ -87,7 +87,7 @@ impl<'a> FromSql<'a> for Cell<'a> {
             }
             Type::BYTEA => ValueRef::Blob(raw),
             Type::VOID => ValueRef::Null,
-            _ => return Err("no such type is read".into()),
+            _ => return Err("values of this type are not supported".into()),
         }))
     }
 

@@ -23,7 +23,7 @@ use crate::db::error::Error;
 /// as an operator's client, so a second conflict in a row is rare.
 const ATTEMPTS_MAX: u32 = 5;
 
-/// The pause before a transaction runs again, multiplied by the number of attempts.
+/// The pause before a transaction runs again is this time, multiplied by the number of attempts.
 const RETRY_PAUSE: Duration = Duration::from_millis(5);
 
 /// The times for which a writer waits for an answer.
@@ -32,8 +32,8 @@ pub(crate) struct Patience {
     /// The maximum time for a commit. A commit waits for the standby, and a standby that hangs would make it wait
     /// forever.
     pub(crate) commit: Duration,
-    /// The time after which the writer no longer tries to learn the outcome of a commit. Together with `commit`, it is
-    /// shorter than the time for which usual clients wait for an answer. A failover takes 10 to 30 s.
+    /// The time after which the writer no longer tries to determine the outcome of a commit. Together with `commit`, it
+    /// is shorter than the time for which typical clients wait for an answer. A failover takes 10 to 30 s.
     pub(crate) outcome: Duration,
 }
 
@@ -43,14 +43,14 @@ impl Default for Patience {
     }
 }
 
-/// The pause between two attempts to learn the outcome.
+/// The pause between two attempts to determine the outcome.
 const OUTCOME_PAUSE: Duration = Duration::from_millis(100);
 
-/// The time after which the callers that wait behind a transaction are refused. It is as long as a transaction waits
-/// for the lock.
+/// The time after which the callers that wait behind a transaction are refused. It equals the maximum time for which a
+/// transaction waits for the lock.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Refuses the callers that wait for the next transaction. They can try again later, because nothing has begun.
+/// Refuses the callers that wait for the next transaction. They can try again later, because their work has not begun.
 type RefuseWaiting = dyn Fn(&Error) + Send;
 
 /// The kind of a transaction.
@@ -152,8 +152,8 @@ impl Writer {
     /// Runs `f` in a transaction and commits it. `f` may run several times; only its last run has effects.
     ///
     /// # Errors
-    /// The error of `f`; [`Error::Unavailable`] if there is no server; [`Error::OutcomeUnknown`] if the outcome of the
-    /// commit could not be learned.
+    /// The error of `f`; [`Error::Unavailable`] if the server cannot be used; [`Error::OutcomeUnknown`] if the outcome
+    /// of the commit could not be determined.
     pub(crate) fn transaction<T>(
         &mut self,
         mode: Mode,
@@ -231,7 +231,7 @@ impl Writer {
         }
     }
 
-    /// Learns the outcome of a commit whose answer was lost.
+    /// Determines the outcome of a commit whose answer was lost.
     fn settle<T>(&mut self, value: T, committing_since: Instant, why: &str) -> Attempt<T> {
         let known = self.registered;
         let begun = Instant::now();
@@ -241,7 +241,7 @@ impl Writer {
         while let Err(error) = self.connect() {
             self.refuse_waiting_since(committing_since, &waits);
             if begun.elapsed() >= self.patience.outcome {
-                let why = format!("a commit was not confirmed ({why}), and its outcome cannot be learned: {error}");
+                let why = format!("a commit was not confirmed ({why}), and its outcome cannot be determined: {error}");
                 return Attempt::Ended(Err(Error::OutcomeUnknown(why)));
             }
             std::thread::sleep(OUTCOME_PAUSE);

@@ -267,7 +267,7 @@ fn set_up(connection: &rusqlite::Connection, for_use: Use) -> Result<(), rusqlit
 
 /// Runs `f`, which may write raw pages of the file.
 pub(super) fn on_raw_pages<T>(tx: &Tx<'_>, f: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
-    /// Sets the guard again, even after a panic.
+    /// Makes the connection defensive again, even after a panic.
     struct Undefended<'a>(&'a rusqlite::Connection);
     impl Drop for Undefended<'_> {
         fn drop(&mut self) {

@@ -34,7 +34,7 @@ const FULL: &str = "the disk is full; only acts that may use the reserve, such a
                     sign-ins, are written";
 
 pub struct Reserve {
-    /// The path of the reserve and its directory. `None` if the data is not in a file of this machine.
+    /// The path of the reserve and its directory. `None` if the data is not in a file on this machine.
     place: Option<(PathBuf, PathBuf)>,
     world: Arc<dyn World>,
     is_full: AtomicBool,
@@ -49,7 +49,7 @@ impl Reserve {
         Self::at(Some((path::beside(path, ".reserve"), directory)), world)
     }
 
-    /// Returns a reserve without any space, for data that is not in a file of this machine.
+    /// Returns a reserve without any space, for data that is not in a file on this machine.
     #[cfg(feature = "postgres")]
     pub(crate) fn without_file(world: Arc<dyn World>) -> Self {
         Self::at(None, world)
@@ -105,8 +105,8 @@ impl Reserve {
         }
     }
 
-    /// Restores a part of the reserve, using at most half of the free space. Called when the service stops, so that the
-    /// next start on a full disk has space to release.
+    /// Restores a part of the reserve, using at most half of the free space. The engine calls this function when the
+    /// service stops, so that the next start on a full disk has space to release.
     pub(crate) fn restore_some(&self) {
         let Some(disk) = self.disk() else { return };
         let bytes = disk.reserve_bytes().min(self.bytes() + disk.free_bytes / 2);

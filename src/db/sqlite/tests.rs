@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::super::connection::Connection;
 
-/// Returns a new database in memory after these statements.
+/// Creates a database in memory, and runs these statements in it.
 pub(crate) fn in_memory(sql: &str) -> Connection {
     let connection = rusqlite::Connection::open_in_memory().unwrap();
     connection.set_prepared_statement_cache_capacity(128);

@@ -1,4 +1,4 @@
-//! The end of a copy that is a SQLite file.
+//! A SQLite file as the source or the destination of a copy.
 //!
 //! The tables of a destination first have neither indexes nor triggers. SQLite creates an index faster when all
 //! rows are there, and the effects of the triggers are copied as rows.
@@ -193,7 +193,7 @@ fn make_partial(connection: &Connection, state: &[u8; 32]) -> Result<(), Error> 
 }
 
 /// Opens an incomplete copy. References are checked at the end. Large sorts for indexes use temporary files, so that
-/// the memory does not depend on the number of rows.
+/// the memory use does not depend on the number of rows.
 fn open_partial(path: &Path) -> Result<Connection, Error> {
     let connection = connection::open(path, Use::Write)?;
     connection.sqlite().execute_batch("PRAGMA foreign_keys = OFF; PRAGMA temp_store = FILE")?;

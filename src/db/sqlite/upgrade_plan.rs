@@ -1,6 +1,6 @@
 //! The plan of an upgrade: the tables, indexes and triggers that it changes, and the time and space that it needs.
-//! Reads the file and changes nothing. A rehearsal finds the changes: the upgrade runs in memory, on the tables of the
-//! file without their rows.
+//! Planning reads the file and changes nothing. A rehearsal finds the changes: the upgrade runs in memory, on the
+//! tables of the file without their rows.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -125,8 +125,9 @@ fn rehearse(connection: &Connection, upgrades: &[Upgrade]) -> Result<Vec<SchemaC
     let definitions = statement.query_map([], |row| row.get(0))?.collect::<Result<Vec<String>, _>>()?;
     memory.sqlite().execute_batch("PRAGMA foreign_keys = OFF")?;
     for definition in definitions {
-        // Not `execute_batch`: SQLite itself reads only the first statement of a definition. A crafted file can contain
-        // further ones, which could attach and change another file. `execute` refuses them before it runs any.
+        // `execute_batch` would run all statements of a definition, but SQLite itself reads only the first. A crafted
+        // file can contain further statements, which could attach and change another file. `execute` refuses such a
+        // definition before it runs any statement.
         memory.sqlite().execute(&definition, [])?;
     }
     let before = objects(&memory)?;

@@ -67,7 +67,7 @@ impl std::fmt::Display for TransferError {
             Self::Open(error) => error.fmt(f),
             Self::Files => f.write_str("both databases are files; use `appliance backup` to copy a file"),
             Self::Same(shown) => {
-                write!(f, "{shown} is both the source and the destination; choose another one with --to")
+                write!(f, "{shown} is both the source and the destination; choose another destination with --to")
             }
             Self::NotEmpty(shown) => {
                 write!(
@@ -75,7 +75,9 @@ impl std::fmt::Display for TransferError {
                     "{shown} exists and has data, and was not changed; choose a new file or an empty schema with --to"
                 )
             }
-            Self::InUse(shown) => write!(f, "a service or another copy is using {shown}; stop it and try again"),
+            Self::InUse(shown) => {
+                write!(f, "a service or another copy is using {shown}; stop that process and try again")
+            }
             Self::OtherSource(shown) => write!(
                 f,
                 "{shown} is an incomplete copy of another source, or its source has changed since; remove {shown} or \
@@ -93,16 +95,16 @@ impl std::fmt::Display for TransferError {
             ),
             Self::Differs { table, from, to, shown } => write!(
                 f,
-                "the table {table} ({to} rows) differs from its source ({from} rows), which was changed during the copy; \
-                 remove {shown} or empty its schema, and start again while no command changes the source"
+                "the table {table} ({to} rows) differs from its source ({from} rows), which was changed during the \
+                 copy; remove {shown} or empty its schema, and start again while no command changes the source"
             ),
             Self::Refused { shown, table, why } => {
                 write!(f, "{shown} refused a row of the table {table}: {why}; run `appliance check` on the source")
             }
             Self::Failed { shown, why } => write!(
                 f,
-                "the copy cannot continue, because {shown} failed: {why}; run `appliance check` on the source, remove the \
-                 cause, and run the same command again"
+                "the copy cannot continue, because {shown} failed: {why}; run `appliance check` on the source, remove \
+                 the cause, and run the same command again"
             ),
             Self::Full { shown, why } => write!(
                 f,

@@ -44,7 +44,7 @@ pub(super) enum Begin {
 }
 
 impl Begin {
-    /// Returns the beginning after a key, or at the first row if the key is empty.
+    /// Begins after a key, or at the first row if the key is empty.
     pub(super) fn after(key: &[Value]) -> Self {
         if key.is_empty() { Self::First } else { Self::After }
     }
@@ -63,8 +63,8 @@ impl Table {
         self.page(begin, "")
     }
 
-    /// Returns the same query, except that it also ends at the row with which the texts and blobs reach this number of
-    /// bytes. A database server sends all rows of a query, and the driver stores them in memory.
+    /// Returns the query of [`Table::rows`], except that the result also ends at the row with which the texts and blobs
+    /// reach this number of bytes. A database server sends all rows of a query, and the driver stores them in memory.
     pub(super) fn rows_of_bytes(&self, begin: Begin, bytes: usize) -> String {
         let (columns, keys, lengths) = (self.column_list(), self.keys(""), self.lengths());
         let before = format!(
@@ -93,7 +93,8 @@ impl Table {
         format!("SELECT {} FROM {} ORDER BY {} LIMIT 1", self.column_list(), quoted(&self.name), self.keys(" DESC"))
     }
 
-    /// Returns the query for the number of all rows or of those after a key, and for the bytes of their texts and blobs.
+    /// Returns the query for the number of all rows, or of the rows after a key, and for the bytes of their texts and
+    /// blobs.
     pub(super) fn size(&self, begin: Begin) -> String {
         let (name, lengths) = (quoted(&self.name), self.lengths());
         let condition = if begin == Begin::First { String::new() } else { self.after() };

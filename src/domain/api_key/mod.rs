@@ -1,8 +1,8 @@
 //! API keys: generation and parsing, scopes, lifetime. `validity` decides whether a key is valid.
 //!
 //! A key consists of `rpk_`, 32 base-62 characters (190 bits) and a checksum of 6 characters. Because of the checksum,
-//! the service can refuse a mistyped key without a lookup, and secret scanners can recognize keys. Only the SHA-256 of
-//! a key is stored.
+//! the service can refuse a mistyped key without a lookup, and secret scanners can recognize keys. The service stores
+//! only the SHA-256 of a key, and its first 8 characters for lists.
 
 pub mod scope;
 mod validity;
@@ -119,7 +119,7 @@ impl KeySecret {
         &self.0[..KEY_START_CHARACTERS]
     }
 
-    /// Returns the SHA-256 of the key, which the file stores.
+    /// Returns the SHA-256 of the key, which the database stores.
     pub fn digest(&self) -> [u8; 32] {
         digest(&self.0)
     }

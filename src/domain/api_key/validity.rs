@@ -1,8 +1,8 @@
 //! The only rule that decides whether an API key is valid.
 //!
 //! The rule is applied to a request up to three times: when its key is looked up, in the transaction of the request,
-//! and in the transaction of its usage row. Each time, the facts come from the key cache or from the file. The scopes
-//! of a valid key limit it further: see `Principal::require_scope` and `Grant::require_admin_scope`.
+//! and in the transaction of its usage row. Each time, the facts come from the key cache or from the database. The
+//! scopes of a valid key limit it further: see `Principal::require_scope` and `Grant::require_admin_scope`.
 
 use crate::domain::timestamp::Timestamp;
 use crate::domain::words::words;
@@ -26,7 +26,7 @@ pub struct KeyState {
     pub is_enabled: bool,
     /// The expiry; `None` for a key that never expires.
     pub expires_at: Option<Timestamp>,
-    /// Whether the file records that the key has expired. The key then stays expired, even if the clock steps back.
+    /// Whether the database records that the key has expired. The key then stays expired, even if the clock steps back.
     pub is_expiry_recorded: bool,
     /// False while the key's user is disabled.
     pub is_user_enabled: bool,

@@ -96,7 +96,7 @@ impl AttachmentToken {
         &self.0
     }
 
-    /// Returns the digest, which the file stores.
+    /// Returns the digest, which the database stores.
     pub fn digest(&self) -> [u8; 32] {
         api_key::digest(&self.0)
     }

@@ -34,7 +34,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_decision_needs_the_state_that_the_page_showed() {
+    fn a_decision_is_refused_if_the_state_that_the_page_showed_has_changed() {
         use ApplicationStatus::{Hired, InProgress as Running, NotSelected, Withdrawn};
         let screening = facts(&[Validated, InProgress, Pending], 0).steps;
         let ended = facts(&[Validated, Rejected, Pending], 0).steps;

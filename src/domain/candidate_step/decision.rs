@@ -129,7 +129,7 @@ impl StepFacts {
     pub(in crate::domain) fn require_authority(&self) -> Result<(), Refusal> {
         if !user::may_manage(self.caller_org_role, self.caller_platform_role) {
             return Err(Refusal::Forbidden(
-                "your role in the organization does not allow you to manage its candidates' steps",
+                "your organization role does not allow you to manage the steps of the organization's candidates",
             ));
         }
         // A decision would store new data about a person whose data was erased.

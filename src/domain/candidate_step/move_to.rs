@@ -47,8 +47,8 @@ pub fn move_to(facts: &StepFacts, input: &MoveInput, now: Timestamp) -> Result<D
 ///   a hire. Steps that are already validated or skipped keep their status.
 /// - Back, or if an imported application has no open step: every later step becomes `pending` again.
 ///
-/// After a move, only the step `to` is in progress, even if an import placed the candidate at several steps. Of these
-/// steps, the earlier ones become `validated`, and the later ones become `pending`.
+/// After a move, only the step `to` is in progress, even if an import placed the candidate at several steps. Other
+/// steps that were in progress become `validated` if they are before the step `to`, and `pending` if they are after it.
 pub(in crate::domain) fn statuses_after_move(before: &[StepStatus], to: usize) -> Option<Vec<StepStatus>> {
     let here = current_index(before.iter().copied());
     if here == Some(to) {

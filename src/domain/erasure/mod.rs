@@ -56,7 +56,7 @@ impl Privacy {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateRef {
     pub id: CandidateId,
-    /// The candidate's number in the file.
+    /// The candidate's number in the database.
     pub number: i64,
     pub organization_id: OrganizationId,
 }
@@ -64,7 +64,7 @@ pub struct CandidateRef {
 /// The facts for an erasure or a legal hold.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ErasureFacts {
-    /// The candidate's number in the file.
+    /// The candidate's number in the database.
     pub number: i64,
     /// The reason for the legal hold, if there is one.
     pub hold_reason: Option<String>,
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn erased_candidates_have_no_name_address_hold_or_application_in_progress() {
+    fn an_erased_candidate_has_an_erased_name_and_address_and_no_hold_or_application_in_progress() {
         use ApplicationStatus::{Hired, InProgress};
         let erased = |hold: Option<&str>| Privacy {
             hold_reason: hold.map(str::to_owned),

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn deleted_signups_come_first_and_full_erasures_follow_own_erasures() {
+    fn the_replay_order_is_deleted_signups_then_candidates_then_candidates_with_all_signups() {
         let candidate = CandidateId::parse("a").unwrap();
         let signup = ListedErasure::Signup(SignupId::parse("z").unwrap());
         assert!(signup < ListedErasure::Own(candidate.clone()));

@@ -18,7 +18,7 @@ pub const LIFETIME: Duration = Duration::from_secs(5 * 60);
 
 /// The maximum rate at which an IPv4 address or IPv6 /64 gets challenges before a sign-in: enough for the sign-in pages
 /// of a large office in the morning. Each address or /64 has at most 360 valid challenges: the 60 of a full bucket, and
-/// 300 from the refills of 5 minutes.
+/// the 300 that refill it within 5 minutes.
 pub const STRANGERS_RATE: RatePolicy = RatePolicy { per_minute: 60 };
 
 words! {
@@ -48,7 +48,7 @@ impl Challenge {
         &self.0
     }
 
-    /// Returns the SHA-256 digest of a challenge that is encoded in base64url. The file stores only the digest.
+    /// Returns the SHA-256 digest of a challenge that is encoded in base64url. The database stores only the digest.
     pub fn digest(text: &str) -> [u8; 32] {
         Sha256::digest(text).into()
     }

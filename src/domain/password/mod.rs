@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn other_passwords_are_accepted() {
+    fn passwords_that_are_hard_to_guess_are_accepted() {
         for password in [
             "correct horse battery",
             "a raven counts nine lanterns",

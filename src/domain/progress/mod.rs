@@ -7,7 +7,7 @@
 //!
 //! The rule replays the acts on the application in order, without the acts that were undone. All acts before the first
 //! hidden act are visible. An act after it is visible only if it is old enough, and possible in the state that the
-//! candidate sees. A visible decision also shows the acts that led to it.
+//! candidate sees. A visible decision also reveals the acts that led to it.
 
 pub mod role_end;
 
@@ -179,8 +179,8 @@ impl ApplicationState {
         }
     }
 
-    /// Resets to pending the steps after the step at which a hire was reversed, unless a visible decision rejected
-    /// them. The activity row of the reopening does not contain the steps that a hidden decision rejected.
+    /// Resets the steps that follow the step of a reversed hire to pending, unless a visible decision rejected them.
+    /// The activity row of the reopening does not contain the steps that a hidden decision rejected.
     fn reset_after(&mut self, index: usize) {
         for step in self.steps.iter_mut().skip(index + 1).filter(|step| step.status != StepStatus::Rejected) {
             *step = StepState { status: StepStatus::Pending, at: None };
@@ -209,7 +209,7 @@ fn replay(initial: ApplicationState, acts: &[&PastAct], delay: &Delay) -> Applic
     // The steps at which a visible decision reversed a hire.
     let mut reversed = Vec::new();
     for (act, is_hidden) in acts.iter().zip(hidden_acts(acts, delay)) {
-        // Without a delay, a decision becomes visible earlier than the moves that led to it, so it shows them too.
+        // Without a delay, a decision becomes visible earlier than the moves that led to it, so it reveals them too.
         let is_decision = matches!(act.act, ActKind::Rejected | ActKind::Hired);
         is_hiding = is_hidden || is_hiding && !is_decision;
         real.status = act.status_after;

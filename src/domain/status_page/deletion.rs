@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn deleting_an_application_depends_on_holds_other_records_and_hidden_hires() {
+    fn the_deletion_of_an_application_depends_on_legal_holds_other_records_and_hidden_hires() {
         for is_in_progress in [true, false] {
             let removed = |candidate| DeletionPlan {
                 withdraws_application: is_in_progress,

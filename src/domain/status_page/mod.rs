@@ -1,8 +1,8 @@
 //! Status pages: the tokens in their links (`/status/{token}`). The module `deletion` contains the rule behind their
 //! "delete" button.
 //!
-//! A token is sufficient to open its page. Therefore, the token is too long to guess, and the file contains only its
-//! digest.
+//! A token is sufficient to open its page. Therefore, the token is too long to guess, and the database contains only
+//! its digest.
 
 pub mod deletion;
 
@@ -29,8 +29,8 @@ pub fn random_token(random: &[u8; STATUS_TOKEN_BYTES]) -> String {
     URL_SAFE_NO_PAD.encode(random)
 }
 
-/// Returns the SHA-256 digest of a token. The file stores this digest. A string that is not a token also has a digest,
-/// but that digest matches no page.
+/// Returns the SHA-256 digest of a token. The database stores this digest. A string that is not a token also has a
+/// digest, but that digest matches no page.
 pub fn token_digest(token: &str) -> [u8; 32] {
     Sha256::digest(token).into()
 }

@@ -1,4 +1,4 @@
-//! `/api/v1/organizations`: the organizations that the caller may see, each with the caller's role in it.
+//! `/api/v1/organizations`: the organizations that the caller may see, each with the caller's organization role.
 
 use hyper::Method;
 use serde::Serialize;

@@ -105,7 +105,7 @@ fn page_reply(tx: &Tx<'_>, subject: &Subject, input: &ActivityInput) -> Result<R
 }
 
 /// Returns the number of the last row on the previous page, or the largest number for the first page. The cursor
-/// contains the id of that row, because the number would reveal how much activity the whole file contains.
+/// contains the id of that row, because the number would reveal how much activity the whole database contains.
 ///
 /// # Errors
 /// `validation_error` if `number_of` finds no row with the id.

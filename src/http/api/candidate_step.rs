@@ -49,7 +49,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object or a member is invalid; the errors of [`DecisionTarget::decode`].
+/// `bad_request` if the body is not a JSON object or a field is invalid; the errors of [`DecisionTarget::decode`].
 fn decode_reject(_: &Ctx, request: &Request) -> Result<(DecisionTarget, RejectInput), Error> {
     let mut fields = request.object()?;
     let input = RejectInput {
@@ -80,7 +80,7 @@ fn reject(
 /// `notes` and `outcomeNotes` are synonyms. If the body contains both, `notes` takes precedence.
 ///
 /// # Errors
-/// `bad_request` if the body is not a JSON object or a member is invalid; the errors of [`DecisionTarget::decode`].
+/// `bad_request` if the body is not a JSON object or a field is invalid; the errors of [`DecisionTarget::decode`].
 fn decode_hire(_: &Ctx, request: &Request) -> Result<(DecisionTarget, HireInput), Error> {
     let mut fields = request.object()?;
     let notes = fields.lines("notes", NOTES_CHARACTERS_MAX);

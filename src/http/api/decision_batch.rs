@@ -94,7 +94,7 @@ fn decode_decision(fields: &mut BodyFields) -> Option<Result<BatchDecision, Refu
     }))
 }
 
-/// Refuses members that belong only to other actions, because this action would ignore them.
+/// Refuses fields that belong only to other actions, because this action would ignore them.
 fn refuse_members_of_other_actions(fields: &mut BodyFields, action: BatchAction) {
     let members: [(&str, &[BatchAction]); 7] = [
         ("outcomeNotes", &[BatchAction::Reject, BatchAction::Validate]),
@@ -220,7 +220,8 @@ fn reply(batch: &DecidedBatch, undo_until: Option<String>, items: Vec<WireItem<'
 }
 
 impl<'a> WireItem<'a> {
-    /// Creates the outcome of an item. If the caller's id matches nothing in the role, the item shows that id.
+    /// Creates the outcome of an item. If the id that the request names matches nothing in the role, the item shows
+    /// that id.
     fn new(item: &'a DecidedItem, (application, step): (Option<&'a str>, Option<&'a str>)) -> Self {
         let (outcome, detail, last_decision) = match &item.outcome {
             ItemOutcome::Done => ("done", None, None),

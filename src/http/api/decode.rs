@@ -20,13 +20,13 @@ pub(in crate::http) fn word_param<T>(
     Ok(Some(parse(&text).ok_or_else(unknown)?))
 }
 
-/// Decodes the member `email`, which may be missing.
+/// Decodes the field `email`, which may be missing.
 pub(in crate::http) fn email(fields: &mut BodyFields) -> Option<Email> {
     let text = fields.string("email");
     parse_email(fields, text)
 }
 
-/// Decodes the member `email`, which is required.
+/// Decodes the field `email`, which is required.
 pub(in crate::http) fn required_email(fields: &mut BodyFields) -> Option<Email> {
     let text = fields.required_string("email");
     parse_email(fields, text)

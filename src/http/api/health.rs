@@ -1,4 +1,5 @@
-//! `GET /healthz` shows that the process is running. `GET /readyz` shows that the service can read and write its file.
+//! `GET /healthz` shows that the process is running. `GET /readyz` shows that the service can read and write its
+//! database.
 
 use std::time::Duration;
 
@@ -32,13 +33,13 @@ fn live(_: &Ctx) -> Reply {
     Reply::text("ok\n")
 }
 
-/// `GET /readyz`: tries to read and write the file. Warns about an overdue or failed backup, a failed backup hook, a
-/// backup that has been reading the file for at least [`LONG_READ`], and a certificate that needs attention. These
+/// `GET /readyz`: tries to read and write the database. Warns about an overdue or failed backup, a failed backup hook,
+/// a backup that has been reading the file for at least [`LONG_READ`], and a certificate that needs attention. These
 /// warnings do not make the service unready, because it still works.
 ///
 /// # Errors
-/// `unavailable` if the file cannot be written, if it is no longer the file that the service opened, or if a background
-/// job has been failing for a while. In the last case the answer names the failing jobs.
+/// `unavailable` if the database cannot be written, if its file is no longer the one that the service opened, or if a
+/// background job has been failing for a while. In the last case, the answer names the failing jobs.
 fn ready(ctx: &Ctx, tx: &Tx<'_>, (): &()) -> Result<Reply, Error> {
     ctx.store.require_same_files()?;
     let failing: Vec<&str> = ctx.store.health().failing().into_iter().map(BackgroundJob::name).collect();

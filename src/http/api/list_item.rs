@@ -1,5 +1,5 @@
 //! Items of the admin lists, for the command line. The items of the JSON lists that commands print have the same
-//! members as the items of the API's lists.
+//! fields as the items of the API's lists.
 
 use serde::Serialize;
 

@@ -25,7 +25,7 @@ fn reply(caller: &Principal) -> Reply {
     Reply::json(&wire(caller))
 }
 
-/// Returns the answer of this endpoint and of a sign-in.
+/// Returns the body of an answer from this endpoint or to a sign-in.
 pub(in crate::http) fn wire(caller: &Principal) -> impl Serialize {
     let auth = match &caller.auth {
         Auth::ApiKey { id, grant, .. } => WireAuth {

@@ -1,5 +1,5 @@
-//! The resources of the routes for staff. Each has a function that loads the caller's organization role and platform
-//! role.
+//! The resources of the routes for staff. Each resource has a function that loads the caller's organization role and
+//! platform role.
 
 use crate::domain::id::{ApplicationId, CandidateId, CandidateStepId, Id, OrganizationId, RoleId};
 use crate::domain::user::{CallerRoles, Principal};

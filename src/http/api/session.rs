@@ -28,8 +28,8 @@ use crate::store::{self, Error, Grade, Refused, Tx};
 const COOKIE_RANDOM_BYTES: usize = 32;
 
 /// The reason why a sign-in with the correct password but no code is refused if the account has a second factor.
-const CODE_MISSING: &str = "is required, because this account has a second factor: the code of the authenticator app, \
-                            or a recovery code; accounts with only a passkey sign in at /sign-in";
+const CODE_MISSING: &str = "is required, because this account has a second factor: send a code from the authenticator \
+                            app, or a recovery code; accounts with only a passkey sign in at /sign-in";
 
 pub(in crate::http) fn routes() -> Vec<Route> {
     vec![
@@ -105,7 +105,7 @@ impl FreshSession {
 }
 
 impl FreshSession {
-    /// Logs a failed sign-in without a password. `user` is `None` if the account is unknown.
+    /// Logs a failed sign-in with a passkey. `user` is `None` if the account is unknown.
     pub(in crate::http) fn log_failed(&self, ctx: &Ctx, tx: &Tx<'_>, user: Option<&UserId>) -> Result<(), Error> {
         let account = user.map(|user| store::user::find(tx, user)).transpose()?.flatten();
         log_outcome(ctx, "failed", account.as_ref().map(|user| user.profile.email.as_str()), self.client);
@@ -191,7 +191,7 @@ pub(in crate::http) fn check_password(
     Ok(CheckedPassword { email, account: account.clone(), factors: *factors, session })
 }
 
-/// Checks the code of an authenticator app, or a recovery code. Wrong codes are throttled together with wrong
+/// Checks a code from an authenticator app, or a recovery code. Wrong codes are throttled together with wrong
 /// passwords. This function does not mark the code as used. `device` is the digest of the session cookie that the
 /// browser has or receives.
 ///

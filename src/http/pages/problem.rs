@@ -30,8 +30,8 @@ impl<'a> ProblemPage<'a> {
     }
 }
 
-/// A dialog with the same content, for a request whose answer replaces parts of a page of the console. The dialog opens
-/// over that page.
+/// The content of [`ProblemPage`] as a dialog, for a request whose answer replaces parts of a page of the console. The
+/// dialog opens over that page.
 #[derive(Template)]
 #[template(path = "console/problem_part.html", config = "src/http/pages/templates/askama.toml")]
 struct ProblemPart<'a> {

@@ -98,7 +98,7 @@ impl Server {
 
     /// Answers requests until `stop` resolves or the store halts, then finishes the requests in progress. `background`
     /// is polled while the requests finish. When `background` has ended, and the requests have ended or their time is
-    /// over, the file is closed, unless the store halted.
+    /// over, the store is closed, unless it halted.
     pub async fn run(self, stop: impl Future<Output = ()>, background: impl Future<Output = ()>) -> Stopped {
         let Self { listener, service, is_inherited } = self;
         let ctx = Arc::clone(&service.ctx);

@@ -73,8 +73,8 @@ pub(super) fn authorize(who: Option<Principal>, access: AccessRule) -> Result<Pr
     Ok(who)
 }
 
-/// Succeeds unless the user's roles or organizations require a second factor and the user has none. Always succeeds in
-/// a demo.
+/// Succeeds unless the user has no second factor although their platform role, one of their organization roles or one
+/// of their organizations requires one. Always succeeds in a demo.
 ///
 /// # Errors
 /// [`Refusal::SecondFactorMissing`] if the second factor is missing.

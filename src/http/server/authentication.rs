@@ -1,8 +1,8 @@
 //! Authentication: reads the credential of a request, verifies the credential, and returns the principal.
 //!
 //! Only this module reads `Authorization` and the session cookie. [`look_up`] finds an API key in the key cache or in
-//! the file, so that a bad key is refused early. The request's transaction verifies the key or session ([`verify`]), so
-//! a revoked key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
+//! the database, so that a bad key is refused early. The request's transaction verifies the key or session
+//! ([`verify`]), so a revoked key or an ended session cannot be used. The rule for keys is `domain::api_key::KeyState`.
 
 use std::sync::Arc;
 
@@ -119,7 +119,7 @@ pub(in crate::http) fn cookie(ctx: &Ctx, request: &Request) -> Option<[u8; 32]> 
     cookie_value(ctx, request).map(|value| cookie_digest(&value))
 }
 
-/// Returns the value of the request's session cookie, which is a secret that the file does not contain.
+/// Returns the value of the request's session cookie, which is a secret that the database does not contain.
 pub(in crate::http) fn cookie_value(ctx: &Ctx, request: &Request) -> Option<String> {
     let wanted = cookie_name(ctx);
     let mut cookies = request.cookies().into_iter();

@@ -157,7 +157,7 @@ const SERVER_READS_MAX: usize = 12;
 pub const SERVER_THREADS_MAX: usize = SERVER_READS_MAX + CHUNK_READS_MAX + HASHES_MAX;
 
 impl Ctx {
-    /// Creates the context for a service on an open file.
+    /// Creates the context for a service on an open database.
     pub fn new(store: Arc<Store>, world: Arc<dyn World>, settings: Settings, telemetry: Arc<Telemetry>) -> Self {
         let (log, clock) = (Arc::clone(&telemetry), Arc::clone(&world));
         store.log_by(move |sentence| log.note(clock.now(), None, sentence));

@@ -1,6 +1,6 @@
-//! The counts of a limit on requests. With a file, they are in memory, and a restart clears them. With a database server,
-//! all servers share them: an act loads the few counts that it needs, and stores those that it has changed. The rules
-//! are the same.
+//! The counts of a limit on requests. With a file, the counts are in memory, and a restart clears them. With a database
+//! server, all servers share the counts: an act loads the few counts that it needs, and stores those that it has
+//! changed. The rules are the same.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;
@@ -74,7 +74,7 @@ impl<C: Counts> LimitCounts<C> {
     /// time by the clock that the counts use. With a database server, the call blocks the thread.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the shared counts cannot be used. A file causes no errors.
+    /// [`Error::Unavailable`] if the shared counts cannot be used. Counts in memory cause no errors.
     pub(super) fn act<T>(&self, scope: &C::Scope, rule: impl FnOnce(&mut C, Duration) -> T) -> Result<T, Error> {
         if !self.store.is_on_server() {
             return Ok(rule(&mut self.lock(), self.world.monotonic()));

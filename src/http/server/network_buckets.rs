@@ -1,5 +1,5 @@
 //! Token buckets by client network, for requests that strangers may send often. After a restart of a service with a
-//! file, all are full. Servers that share a database share the buckets.
+//! file, all buckets are full. Servers that share a database share the buckets.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -28,8 +28,8 @@ impl NetworkBuckets {
         Self { policy, kind, buckets: LimitCounts::new(store, world) }
     }
 
-    /// Takes a token from the bucket of each network of this address. Returns the number of whole seconds to wait before
-    /// the next request if a bucket is empty. A refused request takes no token.
+    /// Takes a token from the bucket of each network of this address. Returns the number of whole seconds to wait
+    /// before the next request if a bucket is empty. A refused request takes no token.
     ///
     /// # Errors
     /// Those of [`LimitCounts::act`].
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn a_56_has_twice_and_a_48_four_times_the_limit() {
+    fn an_ipv6_56_has_twice_and_an_ipv6_48_four_times_the_limit() {
         let mut buckets = Buckets::new();
         let mut taken = |addresses: &mut dyn Iterator<Item = String>| {
             addresses.filter(|address| take(&mut buckets, address, NOW).is_ok()).count()
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_request_takes_no_token_of_wider_networks() {
+    fn a_refused_request_takes_no_token_from_wider_networks() {
         let mut buckets = Buckets::new();
         assert_eq!((0..99).filter(|_| take(&mut buckets, "2001:db8::1", NOW).is_ok()).count(), 10);
         assert_eq!(take(&mut buckets, "2001:db8:0:1::1", NOW), Ok(()));

@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_56_has_twice_and_a_48_four_times_the_limit() {
+    fn an_ipv6_56_has_twice_and_an_ipv6_48_four_times_the_limit() {
         let mut hours = Hours::new();
         let mut take = |text: &str| take(&mut hours, 10, text.parse().unwrap(), Duration::from_secs(1)).is_ok();
         let subscriber = (0..256).filter(|n| take(&format!("2001:db8:0:{n:x}::1"))).count();

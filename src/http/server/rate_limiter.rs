@@ -1,6 +1,6 @@
 //! The buckets of the rate limit, one for each API key or session user. They live in memory; after a restart, all are
-//! full. If several servers share a database, the bucket of a key also counts the requests on the other servers, as soon
-//! as the usage log writer reads their rows.
+//! full. If several servers share a database, the bucket of a key also counts the requests on the other servers, as
+//! soon as the usage log writer reads their rows.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -45,8 +45,8 @@ impl RateLimiter {
         })
     }
 
-    /// Counts requests with API keys that other servers have accepted: the number of each key, and the time since the
-    /// request, oldest first.
+    /// Counts requests that other servers have accepted. Each item is the number of the API key and the time since the
+    /// request; the oldest request comes first.
     pub(super) fn note_elsewhere(&self, requests: &[(i64, Duration)], now: Duration) {
         let Some(policy) = self.policy else { return };
         let mut times_of_key: HashMap<i64, Vec<Duration>> = HashMap::new();
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_on_other_servers_take_tokens_of_their_key_only() {
+    fn requests_on_other_servers_take_tokens_only_from_the_bucket_of_their_key() {
         let limiter = RateLimiter::new(Some(RatePolicy { per_minute: 60 }));
         let now = Duration::from_secs(1_000);
         let left = |key: i64| limiter.take(BucketOwner::Key(key), now).unwrap().0.remaining;

@@ -16,15 +16,15 @@ pub enum Audience {
     Staff,
 }
 
-/// A function that loads the caller's roles for the resource with this id. It returns `None` if the caller may not see
-/// the resource.
+/// A function that loads the caller's organization role and platform role for the resource with this id. It returns
+/// `None` if the caller may not see the resource.
 pub(in crate::http) type LoadCallerRoles = fn(&Tx<'_>, &Principal, &str) -> Result<Option<CallerRoles>, Error>;
 
 /// The resource of a route: the object that the path parameter `id` names, or the whole platform.
 #[derive(Debug, Clone, Copy)]
 pub struct Resource {
-    /// The function that loads the caller's roles, which determine whether the caller may get a stored response. `None`
-    /// for routes of platform admins, who see everything.
+    /// The function that loads the caller's organization role and platform role, which determine whether the caller may
+    /// get a stored response. `None` for routes of platform admins, who see everything.
     pub(in crate::http) caller_roles: Option<LoadCallerRoles>,
     /// Whether responses name a candidate. If so, stored responses are erased with the candidate, and a later repeat
     /// gets a 410.

@@ -330,8 +330,8 @@ impl Route {
         self
     }
 
-    /// For requests with an API key, creates the reply from the caller alone, without reading the file. The transaction
-    /// of the usage row checks that the caller in memory is still current.
+    /// For requests with an API key, creates the reply from the caller alone, without reading the database. The
+    /// transaction of the usage row checks that the caller in memory is still current.
     pub(in crate::http) fn replying_from_caller(mut self, reply: ReplyFromCaller) -> Self {
         self.reply_from_caller = Some(reply);
         self

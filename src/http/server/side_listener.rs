@@ -43,7 +43,7 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
                 return Reply::metrics(String::new());
             }
             let stored = read_briefly(&ctx, |ctx| Ok(StoredFacts::read(ctx))).await;
-            // If too many requests wait for the database server, the other metrics are available nevertheless.
+            // If too many requests wait for the database server, the answer has only the metrics that need no database.
             Reply::metrics(metrics::exposition(&ctx, &stored.unwrap_or_default()))
         }
     };

@@ -1,5 +1,6 @@
 //! Counts of failed sign-ins by account and by client network. A wrong password or code at a confirmation counts as a
-//! failed sign-in. A restart clears the counts of a service with a file. Servers that share a database share the counts.
+//! failed sign-in. A restart clears the counts of a service with a file. Servers that share a database share the
+//! counts.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -77,8 +78,8 @@ impl SignInThrottle {
     }
 
     /// Begins a sign-in attempt. It counts as failed until [`SignInThrottle::succeed`] or [`SignInThrottle::cancel`] is
-    /// called. `device` is the digest of the request's session cookie. Returns the number of whole seconds to wait before
-    /// the next attempt if this one is refused. A refused attempt is not counted.
+    /// called. `device` is the digest of the request's session cookie. Returns the number of whole seconds to wait
+    /// before the next attempt if this one is refused. A refused attempt is not counted.
     ///
     /// # Errors
     /// Those of [`LimitCounts::act`].

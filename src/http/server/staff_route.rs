@@ -12,7 +12,8 @@ use crate::domain::user::Principal;
 use crate::store::{Error, Tx};
 
 impl Route {
-    /// Creates a page by which staff sign in, as [`Route::page_act_or_read`] creates a page for strangers.
+    /// Creates a page by which staff sign in. It differs from a page of [`Route::page_act_or_read`] only in its
+    /// audience.
     pub(in crate::http) fn staff_sign_in<W: Send + 'static, R: Send + 'static>(
         method: Method,
         path: &'static str,
@@ -42,7 +43,7 @@ impl Route {
         Self { carries_form: true, ..self }
     }
 
-    /// Admits users who lack the second factor that they must have. The pages on which they set one up need this.
+    /// Admits users who lack the second factor that they must have, because they set it up on these pages.
     pub(in crate::http) fn before_second_factor(mut self) -> Self {
         self.requires_second_factor = false;
         self

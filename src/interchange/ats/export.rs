@@ -1,5 +1,5 @@
 //! Systems and their exports. A system is a table of its resources. An export is the parsed items of all its files, not
-//! yet compared with the database file.
+//! yet compared with the database.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -39,7 +39,7 @@ pub struct System {
     pub(in crate::interchange) paging: &'static [&'static str],
     /// Returns whether a file with this name belongs to an export of this system.
     pub(in crate::interchange) is_file: fn(&System, &str) -> bool,
-    /// Reads a file, from its name and its content.
+    /// Reads a file, given its name and its content.
     pub(in crate::interchange) read: fn(&mut Export, &str, &[u8]) -> Result<(), String>,
     /// Completes an export after all its files have been read. Returns a sentence if files are missing.
     pub(in crate::interchange) complete: fn(&mut Export) -> Result<(), String>,
@@ -79,7 +79,7 @@ impl System {
         self.resources.iter().find(|resource| resource.name == name)
     }
 
-    /// Returns the resource of a file, from its name: `jobs.json`, or `jobs-2.json` for a second page.
+    /// Returns the resource of the file with this name: `jobs.json`, or `jobs-2.json` for a second page.
     pub(in crate::interchange) fn resource_of_file(&self, name: &str) -> Option<&'static Resource> {
         let stem = name.strip_suffix(".json")?;
         let page = stem.trim_end_matches(|c: char| c.is_ascii_digit());

@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn named_paths_are_found_missing_or_refused() {
+    fn named_paths_are_found_or_refused_or_reported_as_missing() {
         let named = |path: &str| NamedFile {
             owner: FileOwner::Person("q".to_owned()),
             id: "9".to_owned(),

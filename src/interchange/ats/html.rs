@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn characters_that_are_markdown_are_escaped() {
+    fn characters_with_a_meaning_in_markdown_are_escaped() {
         assert_converted(&[
             ("<p>5 * 3 * 2, snake_case, `x` and \\</p>", "5 \\* 3 \\* 2, snake\\_case, \\`x\\` and \\\\"),
             ("<p>[a](b) ~~c~~</p>", "\\[a\\](b) \\~\\~c\\~\\~"),

@@ -56,7 +56,7 @@ struct List {
 enum Line {
     #[default]
     Start,
-    /// Only digits since the beginning of the line: this many.
+    /// The line so far consists of this many digits.
     Digits(usize),
     Middle,
 }

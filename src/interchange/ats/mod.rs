@@ -3,7 +3,7 @@
 //!
 //! `reader` splits JSON files into items, and `item` reads the members of one item. `model` contains the items in the
 //! form that all systems share, and `export` collects them. `plan` combines the items and compares them with the
-//! database file.
+//! database.
 
 pub(super) mod export;
 pub(super) mod file;

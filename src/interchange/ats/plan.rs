@@ -1,4 +1,4 @@
-//! Compares the items of an export with the file, and plans the import. Jobs become roles, and stages become steps.
+//! Compares the items of an export with the database, and plans the import. Jobs become roles, and stages become steps.
 //!
 //! Ids are derived from the system's ids, so that a later import can recognize, skip and count the items of an earlier
 //! import. A person can correct the items that an import refused, and import them later.
@@ -238,7 +238,7 @@ impl Planner<'_> {
         Ok(())
     }
 
-    /// Returns whether a person has applied to a role, in the file or in this export.
+    /// Returns whether a person has applied to a role, in the database or in this export.
     fn has_applied(&self, person: usize, role: usize) -> Result<bool, Error> {
         if self.applied.contains(&(person, role)) {
             return Ok(true);
@@ -338,7 +338,7 @@ impl Planner<'_> {
         Ok(None)
     }
 
-    /// Returns the reason for refusing a person, if the file has the person's id with another address.
+    /// Returns the reason for refusing a person, if the database has the person's id with another address.
     fn id_conflict(&mut self, id: &str, email: &Email) -> Result<Option<String>, Error> {
         let id = self.system.candidate_id(id);
         let is_other = self.applicants.find(email)?.is_none() && store::candidate::exists(self.tx, &id)?;

@@ -1,4 +1,5 @@
-//! Compares the rows of a table with the file: finds the role and step of each row, and checks the role's positions.
+//! Compares the rows of a table with the database: finds the role and step of each row, and checks the role's
+//! positions.
 
 use std::collections::{HashMap, HashSet};
 

@@ -11,7 +11,7 @@ const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 /// The names of all columns, as the documentation spells them.
 pub const COLUMNS: &[&str] = Heading::COLUMNS;
 
-/// A parsed table, not yet compared with the file.
+/// A parsed table, not yet compared with the database.
 #[derive(Debug)]
 pub struct Table {
     pub(super) rows: Vec<Row>,

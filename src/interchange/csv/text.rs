@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn line_numbers_include_blank_lines_and_breaks_in_cells() {
+    fn line_numbers_count_blank_lines_and_line_breaks_in_cells() {
         let text = "a\n\n , ,\r\n\"x\n\ny\",\"\r\n\"\nb\rc\r\n";
         assert_eq!(
             records(text),

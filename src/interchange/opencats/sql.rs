@@ -20,7 +20,7 @@ pub(super) struct SqlRow {
     pub(super) values: Vec<Value>,
 }
 
-/// Parses the rows of some tables of a dump.
+/// Parses the rows of these tables in a dump.
 ///
 /// # Errors
 /// A sentence with the line number if a string, a name, a comment or a row is never closed, or if a row cannot be

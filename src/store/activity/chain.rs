@@ -30,9 +30,9 @@ pub fn newest_at(tx: &Tx<'_>) -> Result<Option<Timestamp>, Error> {
     tx.one(sql, [], |row| Columns::of(row).time())
 }
 
-/// Returns a finding if the chain does not contain this head, which was recorded outside the file. If someone tampers
-/// with rows and then recomputes the chain, the chain is consistent again, so only a head that was recorded elsewhere
-/// reveals the tampering.
+/// Returns a finding if the chain does not contain this head, which was recorded outside the database. If someone
+/// tampers with rows and then recomputes the chain, the chain is consistent again, so only a head that was recorded
+/// elsewhere reveals the tampering.
 pub fn head_mismatch(tx: &Tx<'_>, recorded: &ChainHead) -> Result<Option<String>, Error> {
     let sql = "SELECT hash
                FROM activities

@@ -31,7 +31,7 @@ pub struct OrganizationChanges {
 /// An act in an organization.
 #[derive(Debug, Clone)]
 pub struct OrganizationChange {
-    /// The word for the act. The file can contain words that this version of the program does not know.
+    /// The word for the act. The database can contain words that this version of the program does not know.
     pub action: String,
     pub at: Timestamp,
     /// The user who acted; `None` if no user acted.
@@ -42,7 +42,8 @@ pub struct OrganizationChange {
 }
 
 /// Returns the cursor of the newest activity row of an organization. An organization without activity has its own id as
-/// its cursor. The cursors are ids, because the number of a row would reveal how much activity the whole file contains.
+/// its cursor. The cursors are ids, because the number of a row would reveal how much activity the whole database
+/// contains.
 pub fn newest(tx: &Tx<'_>, organization: &OrganizationId) -> Result<String, Error> {
     let id: Option<String> = tx.value(NEWEST, [organization.as_str()])?;
     Ok(id.unwrap_or_else(|| organization.to_string()))

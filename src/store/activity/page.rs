@@ -14,7 +14,7 @@ use crate::domain::timestamp::Timestamp;
 pub struct Activity {
     pub id: ActivityId,
     pub at: Timestamp,
-    /// The word for the action. The file can contain words that this version does not know.
+    /// The word for the action. The database can contain words that this version does not know.
     pub action: String,
     /// The user who acted; `None` if no user acted, as in a command.
     pub actor: Option<Actor>,
@@ -27,7 +27,7 @@ pub struct Activity {
     /// The detail as JSON text; `None` if it was erased.
     pub detail: Option<String>,
     pub hash: [u8; 32],
-    /// The hash of the previous row in the file, which may belong to another organization.
+    /// The hash of the previous row in the database, which may belong to another organization.
     pub previous_hash: [u8; 32],
 }
 
@@ -48,9 +48,9 @@ pub(in crate::store) const SELECT: &str =
      LEFT JOIN users u ON u.id = a.user_id";
 
 // An index on the organization and the action finds rare actions quickly among the many rows of an organization. A role
-// or a candidate has few rows, so the engine checks the action of each of them. The `coalesce` prevents the engine from
-// using an index on the organization instead. PostgreSQL infers the type of a parameter where it first occurs, so the
-// comparison with the column comes before the test for null.
+// or a candidate has few rows, so the engine checks the action of each row. The `coalesce` prevents the engine from
+// using an index on the organization instead. PostgreSQL infers the type of a parameter from its first occurrence, so
+// the comparison with the column comes before the test for null.
 pub(in crate::store) const OF_ORGANIZATION: &str = "WHERE a.organization_id = $1 AND a.number < $2
      ORDER BY a.number DESC
      LIMIT $3";

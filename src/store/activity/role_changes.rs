@@ -1,4 +1,4 @@
-//! The changes to the applications to one role after an activity row.
+//! The changes to a role's applications after an activity row.
 //!
 //! The cost of an answer is bounded: at most three searches of the activity. The last search reads at most
 //! [`SCANNED_MAX`] rows, each with its user and its candidate.
@@ -29,7 +29,7 @@ pub struct RoleChanges {
 #[derive(Debug, Clone)]
 pub struct ApplicationChange {
     pub activity_id: ActivityId,
-    /// The word for the act. The file can contain words that this version of the program does not know.
+    /// The word for the act. The database can contain words that this version of the program does not know.
     pub action: String,
     pub at: Timestamp,
     /// The user who acted; `None` if no user acted.

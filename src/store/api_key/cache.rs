@@ -20,7 +20,7 @@ use crate::store::change_number;
 /// takes about 5 MB. When the cache is full, the next new key empties it first.
 const KEYS_MAX: usize = 16_384;
 
-/// A key that was valid when it was read from the file.
+/// A key that was valid when it was read from the database.
 #[derive(Debug)]
 pub struct CachedKey {
     /// The principal of a request with this key.
@@ -76,7 +76,7 @@ impl CachedKey {
     }
 }
 
-/// The result of a lookup in the file.
+/// The result of a lookup in the database.
 pub(in crate::store) enum KeyLookup {
     /// A valid key, which is now cached.
     Valid(Arc<CachedKey>),
@@ -99,7 +99,7 @@ impl KeyCache {
         self.lock().by_digest.get(digest).cloned()
     }
 
-    /// Reads a key from the file, and caches it if it is valid.
+    /// Reads a key from the database, and caches it if it is valid.
     pub(in crate::store) fn load(&self, tx: &Tx<'_>, digest: &[u8; 32]) -> Result<KeyLookup, Error> {
         let read_at = change_number::credentials(tx)?;
         let Some(stored) = find_by_digest(tx, digest)? else { return Ok(KeyLookup::Unknown) };

@@ -19,7 +19,7 @@ use crate::domain::user::{Auth, OrgRole, PlatformRole, Principal};
 #[derive(Debug, Clone)]
 pub struct NewApiKey {
     pub id: ApiKeyId,
-    /// The key. The file stores only its digest and its first characters.
+    /// The key. The database stores only its digest and its first characters.
     pub secret: KeySecret,
     /// The user that the key acts as. The user must exist.
     pub user_id: UserId,
@@ -65,8 +65,8 @@ pub struct Owner {
     pub organization_id: Option<String>,
 }
 
-/// A key as stored in the file: the principal of a request with this key, and the facts that determine whether the key
-/// is valid.
+/// A key as stored in the database: the principal of a request with this key, and the facts that determine whether the
+/// key is valid.
 pub(super) struct StoredKey {
     pub(super) id: ApiKeyId,
     pub(super) principal: Principal,
@@ -109,7 +109,7 @@ pub fn has_unrecorded_expiry(tx: &Tx<'_>, digest: &[u8; 32]) -> Result<bool, Err
     tx.exists(sql, (digest.as_slice(), tx.now.micros()))
 }
 
-/// Returns whether the file has an expired key whose expiry is not recorded yet.
+/// Returns whether the database has an expired key whose expiry is not recorded yet.
 pub(crate) fn any_has_unrecorded_expiry(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM api_keys

@@ -269,7 +269,7 @@ pub fn of_role(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<(ApplicationRecord, Can
     })
 }
 
-/// Returns whether the file has an application with this id, in any organization.
+/// Returns whether the database has an application with this id, in any organization.
 pub fn exists(tx: &Tx<'_>, application: &ApplicationId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_roles

@@ -58,7 +58,7 @@ impl<'w> AttachmentImport<'w> {
     /// Begins to write files. If no service is running, the transactions follow each other without a pause.
     ///
     /// # Errors
-    /// Fails if the database file cannot be opened.
+    /// Fails if the database cannot be opened.
     pub fn begin(
         path: &Path,
         world: &'w dyn World,
@@ -170,7 +170,7 @@ pub fn of_application(tx: &Tx<'_>, application: &ApplicationId) -> Result<Vec<At
     Ok(rows.into_iter().flatten().collect())
 }
 
-/// Does the same as [`super::detach`] for the files that imports added to an application.
+/// Detaches the files that imports added to an application, as [`super::detach`] detaches those of a signup.
 pub(in crate::store) fn detach_of_application(tx: &Tx<'_>, application: &ApplicationId) -> Result<(), Error> {
     let sql = "UPDATE documents
                SET candidate_role_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL,

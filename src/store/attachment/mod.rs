@@ -219,7 +219,7 @@ pub fn claim(tx: &Tx<'_>, token: &AttachmentToken, signup: &SignupId) -> Result<
     Ok(tx.run(sql, params)? == 1)
 }
 
-/// Finds an attachment of one of the organization's candidates.
+/// Finds an attachment of this candidate of the organization.
 pub fn find(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -245,7 +245,7 @@ pub struct OwnedAttachment {
     pub candidate_id: CandidateId,
 }
 
-/// Does the same as [`find`] for any candidate of the organization.
+/// Finds an attachment of any candidate of the organization, together with the candidate.
 pub fn find_of_organization(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -271,7 +271,7 @@ pub fn find_of_organization(
 /// download.
 ///
 /// # Errors
-/// [`Error::Defect`] if they do not, for example because a chunk is missing.
+/// [`Error::Defect`] if the chunks do not add up to the size, for example because a chunk is missing.
 pub fn require_complete(tx: &Tx<'_>, attachment: &Attachment) -> Result<(), Error> {
     let sql = "SELECT coalesce(sum(length(p.content)), 0)
                FROM documents d
@@ -321,7 +321,7 @@ fn attachment_id(row: &Row<'_>) -> Result<AttachmentId, Error> {
     Columns::of(row).parse(AttachmentId::parse)
 }
 
-/// Returns the number of attachments in the file, the number of chunks, and the content of all chunks.
+/// Returns the number of attachments in the database, the number of chunks, and the content of all chunks.
 #[cfg(test)]
 pub(crate) fn stored_content(tx: &Tx<'_>) -> Result<(i64, i64, Vec<u8>), Error> {
     let attachments = tx.value("SELECT count(*) FROM documents", [])?.unwrap_or(0);

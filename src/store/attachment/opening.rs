@@ -21,8 +21,8 @@ pub fn record_opened(
     activity::append(tx, stamp, Some(who), Action::AttachmentOpened, subject, &detail(attachment)?)
 }
 
-/// Does the same as [`record_opened`] for a user with a session, unless the user has already opened the attachment in a
-/// session at or after `since`.
+/// Records that a user with a session opened an attachment, as [`record_opened`] does. Does nothing if the user has
+/// already opened the attachment in a session at or after `since`.
 pub fn record_opened_in_session(
     tx: &Tx<'_>,
     stamp: &Stamp,

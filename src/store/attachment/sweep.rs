@@ -1,7 +1,7 @@
 //! The sweep: a background job that deletes attachments that belong to neither a signup nor an application. It deletes
-//! staged attachments after an hour, detached attachments at the next scan, and, after a start with a file, unfinished
-//! uploads of a previous process. It deletes one slice at a time, so that other writes and the shutdown do not wait for
-//! the whole sweep.
+//! staged attachments after an hour, and detached attachments at the next scan. If the data is in a file, the sweep
+//! also deletes unfinished uploads of a previous process after the start. It deletes one slice at a time, so that other
+//! writes and the shutdown do not wait for the whole sweep.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -54,7 +54,7 @@ struct ProcessStart {
 }
 
 impl ProcessStart {
-    /// A start before all uploads.
+    /// A start that precedes all uploads.
     const BEFORE_ALL: Self = Self { newest_number: 0, time: Timestamp::from_micros(0) };
 }
 

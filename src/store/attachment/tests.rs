@@ -70,7 +70,7 @@ impl Fixture {
         });
     }
 
-    /// Returns the numbers of attachments and chunks in the file.
+    /// Returns the numbers of attachments and chunks in the database.
     fn counts(&self) -> (i64, i64) {
         let (attachments, chunks, _) = self.store.read(stored_content).unwrap();
         (attachments, chunks)

@@ -1,6 +1,6 @@
-//! The directory of scheduled backups. This module finds the backups of this service there, and deletes them. Apart
-//! from its backups, the service deletes or replaces only the remains of killed backups and deletions, and the previous
-//! copy that failed its check.
+//! The directory of scheduled backups. This module finds and deletes the backups of this service there. Apart from its
+//! backups, the service deletes or replaces only the remains of killed backups and deletions, and the previous copy
+//! that failed its check.
 
 use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::DirBuilderExt as _;

@@ -18,7 +18,7 @@ const DEADLINE: Duration = Duration::from_secs(6 * 3_600);
 /// The interval at which the service checks whether the command has ended.
 const POLL: Duration = Duration::from_millis(20);
 
-/// The number of polls that a command may take to end after SIGTERM, before it gets SIGKILL: a second.
+/// The maximum number of polls for which the service waits after SIGTERM before it sends SIGKILL: a second.
 const POLLS_TO_END: u32 = 50;
 
 /// The maximum number of polls for which the start waits while the command's file is open for writing: a minute.

@@ -236,7 +236,7 @@ impl Job {
             state.failures_in_a_row = 0;
         }
         let path = directory.path_of(made.at);
-        self.log(format!("backup {} made and checked ({} bytes)", path.display(), made.bytes));
+        self.log(format!("backup {} was made and checked ({} bytes)", path.display(), made.bytes));
         self.delete_surplus(settings, &directory, made);
         self.run_hook(settings, &path);
         Ok(())
@@ -300,7 +300,7 @@ impl Job {
         }
         let free = disk.map_or(0, |disk| disk.free_bytes);
         Err(format!(
-            "the backup needs {bytes} bytes, and the disk has {free} bytes free, of which --min-free must remain"
+            "the backup needs {bytes} bytes; the disk has {free} bytes free, some of which must stay free (--min-free)"
         ))
     }
 

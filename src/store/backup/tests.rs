@@ -125,7 +125,7 @@ fn a_backup_is_made_at_once_and_then_at_each_interval() {
     assert_eq!((mode(&fixture.settings.directory), mode(&path)), (0o700, 0o600));
     assert_eq!(check::check(&path, |_| ()).unwrap(), Vec::<String>::new());
     let bytes = path.metadata().unwrap().len();
-    assert!(fixture.last_line().ends_with(&format!("jobs-2026-11-23T020000Z.db made and checked ({bytes} bytes)")));
+    assert!(fixture.last_line().ends_with(&format!("jobs-2026-11-23T020000Z.db was made and checked ({bytes} bytes)")));
     fixture.step_after(DAY - Duration::from_secs(1));
     assert_eq!(fixture.backups().len(), 1);
     fixture.step_after(Duration::from_secs(60));
@@ -164,7 +164,7 @@ fn surplus_backups_are_deleted_with_their_companions_and_other_files_remain() {
 }
 
 #[test]
-fn after_a_restart_the_age_of_the_newest_backup_counts() {
+fn a_restart_does_not_change_when_the_next_backup_is_due() {
     let mut fixture = Fixture::new();
     fixture.job.step();
     fixture.world.pass(DAY - HOUR);

@@ -30,7 +30,7 @@ pub struct CandidateRecord {
 /// A stored candidate.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// The candidate's number in the file. Newer candidates have higher numbers.
+    /// The candidate's number in the database. Newer candidates have higher numbers.
     pub number: i64,
     pub id: CandidateId,
     pub organization_id: OrganizationId,
@@ -157,7 +157,7 @@ pub(super) fn update(tx: &Tx<'_>, before: &Candidate, name: &str, email: &Email)
     word_index::insert(tx, &IndexedText { organization_id, number, name, email: email.as_str() })
 }
 
-/// Returns whether the file has a candidate with this id, in any organization.
+/// Returns whether the database has a candidate with this id, in any organization.
 pub fn exists(tx: &Tx<'_>, candidate: &CandidateId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidates

@@ -236,7 +236,7 @@ impl BlockSource {
             if let Some(number) = self.numbers.newest(at_most) {
                 return Ok(Some(number));
             }
-            // In a file with many organizations, many blocks have no candidate of this organization.
+            // In a database with many organizations, many blocks have no candidate of this organization.
             let is_empty = self.numbers.numbers.is_empty();
             let next = if is_empty { self.next_block(tx, organization, wanted - 1)? } else { wanted - 1 };
             if next < last {

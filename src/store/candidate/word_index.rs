@@ -60,7 +60,7 @@ pub(in crate::store) fn inconsistencies(tx: &Tx<'_>, findings_max: usize) -> Res
         if missing > 0 && findings.len() < findings_max {
             let words = if missing == 1 { "word" } else { "words" };
             findings.push(format!(
-                "candidate {} is not found by {missing} {words} of their name and address",
+                "the word index lacks {missing} {words} of the name and address of candidate {}",
                 candidate.id
             ));
         }
@@ -96,7 +96,8 @@ fn read_checked_candidate(row: &Row<'_>) -> Result<CheckedCandidate, Error> {
     })
 }
 
-/// Visits all candidates in the file in the order of their numbers. Reads 10,000 at a time, to limit the use of memory.
+/// Visits all candidates in the database in the order of their numbers. Reads 10,000 at a time, to limit the use of
+/// memory.
 fn visit_candidates(tx: &Tx<'_>, mut visit: impl FnMut(&CheckedCandidate) -> Result<(), Error>) -> Result<(), Error> {
     let sql = "SELECT number, id, organization_id, name, email, erased_at IS NOT NULL
                FROM candidates

@@ -160,7 +160,7 @@ pub fn insert(tx: &Tx<'_>, application: &ApplicationId, step: &CandidateStep) ->
     Ok(touched == 1)
 }
 
-/// Returns whether the file has a step with this id, in any application.
+/// Returns whether the database has a step with this id, in any application.
 pub fn exists(tx: &Tx<'_>, step: &CandidateStepId) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM candidate_role_steps

@@ -256,7 +256,7 @@ fn run(
 /// so that one damaged application does not prevent the decisions on the others.
 ///
 /// # Errors
-/// The other errors of `act`, which concern the whole file.
+/// The other errors of `act`, which concern the whole database.
 fn save_alone(tx: &Tx<'_>, act: impl FnOnce() -> Result<(), Error>) -> Result<Option<String>, Error> {
     match tx.savepoint(act) {
         Ok(()) => Ok(None),

@@ -47,7 +47,7 @@ pub fn erase(
 }
 
 /// Erases candidates whose retention period has ended. Their lines in the erasure list are only a record: if an older
-/// copy of the file brings these candidates back, retention decides about them again.
+/// copy of the file brings these candidates back, retention decides again whether to erase them.
 ///
 /// # Errors
 /// The errors of [`erase`].
@@ -64,7 +64,7 @@ pub(super) fn erase_by_retention(
 }
 
 /// Erases a candidate who asked for erasure on their status page. The signups of other people under the same address
-/// stay, as if these people had signed up first.
+/// stay. The service handles them as if the erased candidate had never applied.
 ///
 /// # Errors
 /// The errors of [`erase`].

@@ -1,4 +1,5 @@
-//! The deferred erasures in the file (table `erasures_asked`). `domain::erasure::deferred` contains the rule for them.
+//! The deferred erasures in the database (table `erasures_asked`). `domain::erasure::deferred` contains the rule for
+//! them.
 
 use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};

@@ -1,6 +1,6 @@
 //! The background job that carries out deferred erasures. An erasure is deferred if the candidate asked for it while a
 //! hire was hidden from them. The status page responds as it does to a request for any other erasure, and staff still
-//! see the hire. Meanwhile, staff can erase these candidates, unless a legal hold prevents it.
+//! see the hire. Meanwhile, staff can erase the candidate, unless a legal hold prevents the erasure.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -139,7 +139,8 @@ fn is_due(tx: &Tx<'_>, erasure: &DeferredErasure, reading: &ClockReading) -> Res
 }
 
 /// Erases a candidate. If the candidate now has other records, the candidate stays. The service then withdraws the
-/// application on whose status page the candidate asked, if it is in progress, and deletes its status page and signup.
+/// application on whose status page the candidate asked for the erasure, if that application is in progress, and
+/// deletes its status page and signup.
 ///
 /// Does nothing if the erasure is no longer due, for example because staff have placed the candidate under a legal hold
 /// or hired the candidate since the scan.

@@ -1,5 +1,5 @@
 //! The erasure of candidates. An erasure withdraws the candidate's applications in progress and removes personal data
-//! from the file. All counts stay correct, and the activity chain stays valid.
+//! from the database. All counts stay correct, and the activity chain stays valid.
 //!
 //! The transaction of an erasure (`candidate`) deletes and overwrites rows. The cleanup follows: `wipe` overwrites the
 //! bytes that SQLite leaves in pages, and a checkpoint truncates the write-ahead log. On a server, `wipe` runs `VACUUM`

@@ -155,8 +155,8 @@ impl Erasures {
         self.wiped.store(commits, Ordering::SeqCst);
     }
 
-    /// Stores whether the database of a server records an owed cleanup. If it does not, the cleanup after the first
-    /// `commits` commits is complete, because the service does not truncate the write-ahead log of a server.
+    /// Stores whether the database of a server records an owed cleanup. If no cleanup is owed, the cleanup after the
+    /// first `commits` commits is complete, because the service does not truncate the write-ahead log of a server.
     #[cfg(feature = "postgres")]
     pub(super) fn note_owed(&self, is_owed: bool, commits: u64) {
         self.is_owed.store(is_owed, Ordering::SeqCst);

@@ -65,7 +65,7 @@ impl VacuumJob {
     /// Checks whether the database records an owed cleanup, and runs the cleanup if this server has the lease. Returns
     /// `None` while it is too early for another run, or while another session still needs the erased rows.
     fn step(&mut self) -> Result<Option<()>, Error> {
-        // The count comes first: the commits that it counts are in the snapshot.
+        // The count is read first, so that the snapshot contains every commit that it counts.
         let commits = self.erasures.committed_count();
         let is_owed = self.reader.snapshot(self.world.now(), vacuum::is_owed)?;
         self.erasures.note_owed(is_owed, commits);

@@ -240,7 +240,7 @@ pub fn with_slug(tx: &Tx<'_>, slug: &Slug) -> Result<Option<OrganizationId>, Err
     tx.one(sql, [slug.key()], |row| Columns::of(row).parse(OrganizationId::parse))
 }
 
-/// Returns whether the file has any organization.
+/// Returns whether the database has any organization.
 pub fn any(tx: &Tx<'_>) -> Result<bool, Error> {
     let sql = "SELECT 1
                FROM organizations

@@ -87,7 +87,7 @@ fn apply_outcome(
     Ok(outcome)
 }
 
-/// Disables the integration if it is enabled and has this target. Returns whether it was disabled by this call.
+/// Disables the integration if it is enabled and has this target. Returns whether this call disabled it.
 fn disable(tx: &Tx<'_>, delivery: &Delivery, target: &str) -> Result<bool, Error> {
     let sql = "UPDATE hr_integrations
                SET enabled = 0, disabled_reason = $1, updated_at = $2

@@ -6,7 +6,7 @@ use crate::domain::id::{Id, UserId};
 use crate::domain::passkey::{Challenge, ChallengeUse, LIFETIME, PasskeyFault, StoredChallenge};
 
 /// The number of unused challenges above which each new challenge of a stranger replaces the oldest challenge of a
-/// stranger. A flood from many networks therefore does not fill the file.
+/// stranger. A flood from many networks therefore does not fill the database.
 pub(super) const CHALLENGES_MAX: i64 = 10_000;
 
 /// The maximum number of unused challenges of one user, which is more than anybody answers at the same time. The newest

@@ -1,4 +1,4 @@
-//! Tests of the passkeys in the file.
+//! Tests of the passkeys in the database.
 
 use rcgen::{KeyPair, PKCS_ED25519, PublicKeyData as _, SigningKey as _};
 use sha2::{Digest as _, Sha256};
@@ -50,7 +50,7 @@ fn each_user_lists_and_removes_only_their_own_passkeys() {
 }
 
 #[test]
-fn a_credential_id_is_registered_once_and_a_user_has_at_most_20_passkeys() {
+fn a_credential_id_can_be_registered_only_once_and_a_user_can_have_at_most_20_passkeys() {
     let file = file();
     for number in 1..=20 {
         insert(&file, "ada", number).unwrap();

@@ -1,7 +1,7 @@
-//! The access that a restored copy must not bring back: revoked keys, ended sessions, old passwords, earlier roles,
-//! disabled users and organizations, removed members and second factors, replaced links, and the replaced secrets of HR
-//! integrations. In these respects, the copy gets the state of the replaced file. Legal holds of the file also apply in
-//! the copy. The copy is the main database, and the file is attached as `replaced`.
+//! The access that a restored copy must not bring back: revoked keys, ended sessions, old passwords, earlier platform
+//! roles and organization roles, disabled users and organizations, removed members and second factors, replaced links,
+//! and the replaced secrets of HR integrations. In these respects, the copy gets the state of the replaced file. Legal
+//! holds of the file also apply in the copy. The copy is the main database, and the file is attached as `replaced`.
 
 use super::comparison::Lineage;
 use crate::db::tx::{Error, Tx};
@@ -173,8 +173,8 @@ fn links(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
                WHERE r.token = invitations.token AND r.ended_at IS NOT NULL AND invitations.ended_at IS NULL";
     tx.run(sql, [])?;
     if lineage == Lineage::Earlier {
-        // A link that only the copy has belongs to a role that was deleted after the copy was made. If the copy is not
-        // an earlier state of the file, the link might be newer than the file.
+        // If only the copy has a link, the role of the link was deleted after the copy was made. If the copy were not
+        // an earlier state of the file, the link could also be newer than the file.
         let sql = "UPDATE main.invitations
                    SET ended_at = $1
                    WHERE ended_at IS NULL AND token NOT IN (SELECT token FROM replaced.invitations)";

@@ -132,7 +132,7 @@ fn detail_with_steps(role: &RoleRecord, steps: &[PipelineStep]) -> Result<Map<St
     Ok(members)
 }
 
-/// Returns the detail of a change as JSON: the members that differ, before and after.
+/// Returns the detail of a change as JSON: the fields that differ, with their values before and after the change.
 fn difference_of(before: &Map<String, Value>, after: &Map<String, Value>) -> Result<String, Error> {
     let differing = |of: &Map<String, Value>, other: &Map<String, Value>| -> Map<String, Value> {
         let members = of.iter().filter(|(name, value)| other.get(*name) != Some(*value));

@@ -142,8 +142,8 @@ fn scan(tx: &Tx<'_>, world: &dyn World, at: Timestamp, after: &Position) -> Resu
     })
 }
 
-/// Closes a role as staff would, if the role is still open and its closing date has passed. Either may have changed
-/// since the scan.
+/// Closes a role as staff would, if the role is still open and its closing date has passed. The status and the closing
+/// date may have changed since the scan.
 fn close(tx: &Tx<'_>, world: &dyn World, at: Timestamp, scanned: &ScannedRole) -> Result<(), Error> {
     let ScannedRole { organization_id, id, .. } = scanned;
     let Some(before) = find(tx, organization_id, id)? else { return Ok(()) };

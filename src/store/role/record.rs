@@ -166,7 +166,7 @@ fn values(role: &RoleRecord) -> [Value; CHANGEABLE_COUNT] {
     ]
 }
 
-/// Returns the members of a role for the detail of an activity row.
+/// Returns the fields of a role for the detail of an activity row.
 ///
 /// # Errors
 /// [`Error::Defect`] if the description column cannot be parsed.

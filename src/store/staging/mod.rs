@@ -1,9 +1,9 @@
-//! Staging: an import into the file of a running service. It writes applications in short transactions, so that
+//! Staging: an import into the database of a running service. It writes applications in short transactions, so that
 //! requests do not wait long for the import.
 //!
 //! 1. The import stages its applications in `import_rows`, where requests do not see them. If the import ends during
 //!    this step, the next import or the next start of the service drops the rows. The service then wipes the bytes that
-//!    these rows leave in the pages of the file.
+//!    these rows leave in the pages of the database.
 //! 2. One transaction decides that all staged applications will be published. It also writes the records that the
 //!    applications refer to: users, organizations, roles and steps.
 //! 3. The applications are published, one slice in each transaction. If the import ends early, the service publishes
@@ -115,7 +115,7 @@ impl<'w> Staging<'w> {
         decided
     }
 
-    /// Publishes the decided applications. Returns the number of skipped applications, which the file no longer
+    /// Publishes the decided applications. Returns the number of skipped applications, which the database no longer
     /// allowed. After an error, the service or the next import publishes the rest.
     pub fn finish(&mut self) -> Result<usize, Error> {
         while self.act(|tx, is_over| publish_slice(tx, is_over))? {}
@@ -159,7 +159,7 @@ impl<'w> Staging<'w> {
 }
 
 /// The statement that marks finished imports with skipped rows as dropped, so that page wiping removes those rows from
-/// the file.
+/// the database.
 const DROP_FINISHED: &str = "UPDATE imports
     SET decided_at = NULL
     WHERE decided_at IS NOT NULL AND skipped > 0
@@ -218,8 +218,9 @@ fn drop_slice(tx: &Tx<'_>, import: i64) -> Result<bool, Error> {
     Ok(dropped > 0)
 }
 
-/// Returns the imports that were dropped or that skipped rows. The pages of the file may still contain bytes of their
-/// deleted rows. These imports are not decided, and their `skipped` is above 0. The `skipped` of a running import is 0.
+/// Returns the imports that were dropped or that skipped rows. The pages of the database may still contain bytes of
+/// their deleted rows. These imports are not decided, and their `skipped` is above 0. The `skipped` of a running import
+/// is 0.
 fn dropped(tx: &Tx<'_>) -> Result<Vec<i64>, Error> {
     let sql = "SELECT number
                FROM imports
@@ -286,8 +287,8 @@ pub(super) fn settle(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> 
     Ok(())
 }
 
-/// Moves a row to the tables of applications. A row that the file no longer allows is deleted and counted as skipped.
-/// If the skipped row is a hire, its position becomes free again.
+/// Moves a row to the tables of applications. A row that the database no longer allows is deleted and counted as
+/// skipped. If the skipped row is a hire, its position becomes free again.
 fn publish(tx: &Tx<'_>, row: &ImportRow) -> Result<(), Error> {
     let ImportRow { number, import, staged } = row;
     let status = staged.application.status;
@@ -303,8 +304,8 @@ fn publish(tx: &Tx<'_>, row: &ImportRow) -> Result<(), Error> {
     Ok(())
 }
 
-/// Inserts the application with its steps, and its candidate unless the candidate is in the file. Returns whether the
-/// insertion was possible. Since the decision, the candidate may have applied, and staff may have deleted the role.
+/// Inserts the application with its steps, and its candidate unless the candidate is in the database. Returns whether
+/// the insertion was possible. Since the decision, the candidate may have applied, and staff may have deleted the role.
 fn insert(tx: &Tx<'_>, staged: &StagedApplication) -> Result<bool, Error> {
     let StagedApplication { organization, role, candidate, application, steps } = staged;
     if !role::exists(tx, role)? {
@@ -328,8 +329,8 @@ fn insert(tx: &Tx<'_>, staged: &StagedApplication) -> Result<bool, Error> {
 }
 
 /// Returns the candidate of the application: the staged candidate, or a candidate who has since been added under the
-/// same address. Returns `None` if the candidate is erased in the file but not in the import, or the reverse, or if the
-/// id is taken in another organization.
+/// same address. Returns `None` if the candidate is erased in the database but not in the import, or the reverse, or if
+/// the id is taken in another organization.
 fn find_or_insert_candidate(
     tx: &Tx<'_>,
     staged: &StagedApplication,

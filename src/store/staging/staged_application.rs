@@ -17,7 +17,7 @@ use crate::store::candidate::CandidateRecord;
 pub struct StagedApplication {
     pub organization: OrganizationId,
     pub role: RoleId,
-    /// The candidate, who may already be in the file.
+    /// The candidate, who may already be in the database.
     pub candidate: CandidateRecord,
     pub application: ApplicationRecord,
     pub steps: Vec<CandidateStep>,

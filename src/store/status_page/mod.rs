@@ -36,7 +36,7 @@ impl PageSubject {
 /// A stored status page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StatusPage {
-    /// The page's number in the file.
+    /// The page's number in the database.
     pub number: i64,
     pub subject: PageSubject,
     /// Whether the service treats the holder of the link as the candidate, because the holder's signup created the

@@ -76,7 +76,7 @@ impl PageApplication {
 #[derive(Debug, Clone)]
 pub struct PageCandidate {
     pub id: CandidateId,
-    /// The candidate's number in the file.
+    /// The candidate's number in the database.
     pub number: i64,
     pub name: String,
     pub email: String,

@@ -1,6 +1,6 @@
 //! Tests of the query plans for boards, lists, reports and activity. With and without table statistics, no query for a
 //! page sorts rows or reads unrelated rows. The cost of a page therefore does not grow with the unrelated rows in the
-//! file.
+//! database.
 
 mod full_disk;
 pub(super) mod two_users;
@@ -12,7 +12,7 @@ use super::{board, in_progress, inbox, later, not_selected, report};
 use crate::db::connection::Connection;
 use crate::db::sqlite::tests::{in_memory, plan};
 
-/// Returns an empty file, and a file with many applications for few roles and with statistics.
+/// Returns an empty database, and a database with many applications for few roles and with statistics.
 fn files() -> [Connection; 2] {
     ["", FILLED].map(|filled| in_memory(&format!("{}{filled}", include_str!("../../../schema.sql"))))
 }

@@ -1,4 +1,4 @@
-//! A file with the users `ada` and `bob`, for tests of records that belong to a user.
+//! A database with the users `ada` and `bob`, for tests of records that belong to a user.
 
 use std::time::Duration;
 

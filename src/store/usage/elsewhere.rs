@@ -1,10 +1,10 @@
-//! Requests with API keys that other servers have logged. The usage log writer reads the end of the log before it appends
-//! rows, so these requests cost no query of their own.
+//! Requests with API keys that other servers have logged. The usage log writer reads the end of the log before it
+//! appends rows, so finding these requests needs no additional query.
 
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// A function that receives the number of the key of each request, and the time since the request, oldest first.
+/// A function that receives, for each request, the number of its key and the time since the request, oldest first.
 type Note = dyn Fn(&[(i64, Duration)]) + Send + Sync;
 
 /// Passes the requests to the layer above. A request is passed at most once. Some are not passed: after a rollback,
@@ -13,7 +13,7 @@ type Note = dyn Fn(&[(i64, Duration)]) + Send + Sync;
 pub(crate) struct RequestsElsewhere(OnceLock<Box<Note>>);
 
 impl RequestsElsewhere {
-    /// Sets the function. It runs inside a transaction of the writer, so it must not wait.
+    /// Sets the function that receives the requests. It runs inside a transaction of the writer, so it must not wait.
     pub(crate) fn connect(&self, note: impl Fn(&[(i64, Duration)]) + Send + Sync + 'static) {
         let _ = self.0.set(Box::new(note));
     }

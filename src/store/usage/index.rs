@@ -7,8 +7,8 @@ use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// One in this many rows of a key has an index entry, so the query for a page skips fewer rows than this. Indexing
-/// every row would add a tenth to the cost of a request, and more as the log grows.
+/// One in this many rows of a key has an index entry, so the query for a page skips fewer than this many rows.
+/// Indexing every row would add a tenth to the cost of a request, and more as the log grows.
 const INDEX_EVERY: i64 = 64;
 
 /// The newest row of a key.

@@ -44,7 +44,7 @@ pub struct LogEntry {
 #[derive(Default)]
 pub(crate) struct LogTail {
     state: RefCell<TailState>,
-    /// Whether this transaction has moved rows.
+    /// Whether this transaction has redated rows.
     has_moved: Cell<bool>,
     elsewhere: Arc<RequestsElsewhere>,
 }
@@ -83,13 +83,13 @@ impl LogTail {
         self.has_moved.set(false);
     }
 
-    /// Invalidates the cache, because the transaction has moved rows.
+    /// Invalidates the cache, because the transaction has redated rows.
     pub(super) fn note_moved(&self) {
         self.invalidate();
         self.has_moved.set(true);
     }
 
-    /// Returns whether the transaction has moved rows. The caches of other servers may then be wrong.
+    /// Returns whether the transaction has redated rows. The caches of other servers may then be wrong.
     #[cfg(feature = "postgres")]
     pub(crate) fn has_moved(&self) -> bool {
         self.has_moved.get()

@@ -50,7 +50,7 @@ pub(super) fn redate(tx: &Tx<'_>, rows_max: i64) -> Result<usize, Error> {
                WHERE at <= $1";
     let newest_staying: i64 = tx.value(sql, [limit])?.unwrap_or(0);
     let times = usage::redated_times(rows.len(), Timestamp::from_micros(newest_staying), tx.now);
-    // Rows are moved in order, so each new time is free: if a row had this time, that row has already been moved.
+    // Rows are redated in order, so each new time is free: if a row had this time, that row has already been redated.
     let moved: HashMap<i64, i64> = rows.iter().map(|row| row.at).zip(times.map(Timestamp::micros)).collect();
     let indexed_to = indexed_to(tx)?;
     move_rows(tx, &rows, &moved)?;
@@ -72,7 +72,7 @@ pub(super) fn redate(tx: &Tx<'_>, rows_max: i64) -> Result<usize, Error> {
     Ok(rows.len())
 }
 
-/// Moves the rows, and records the old times for cursors.
+/// Redates the rows, and records the old times for cursors.
 fn move_rows(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> Result<(), Error> {
     let sql = "UPDATE api_key_usage
                SET at = $1, previous_at = $2
@@ -92,7 +92,7 @@ fn move_rows(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> Resul
     tx.run_each(sql, changed, |row| Ok((row.at, moved[&row.at])))
 }
 
-/// Moves the index entries and the newest rows of keys.
+/// Redates the index entries and the newest rows of keys.
 fn move_index(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> Result<(), Error> {
     let params = |row: &AheadRow| Ok((moved[&row.at], row.key_number, row.at));
     let sql = "UPDATE api_key_usage_marks
@@ -105,7 +105,7 @@ fn move_index(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> Resu
     tx.run_each(sql, rows.iter(), params)
 }
 
-/// Corrects `previous_at` in the first row of each key after the moved rows.
+/// Corrects `previous_at` in the first row of each key after the redated rows.
 fn move_followers(tx: &Tx<'_>, rows: &[AheadRow], moved: &HashMap<i64, i64>) -> Result<(), Error> {
     let newest: HashMap<i64, i64> = rows.iter().map(|row| (row.key_number, row.at)).collect();
     let end = rows.last().map_or(0, |row| row.at);

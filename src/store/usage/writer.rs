@@ -41,7 +41,7 @@ pub(crate) enum RowDecision {
     ReloadKey,
 }
 
-/// Decides about each row. A row is appended if its key is neither stale nor invalid in this transaction. Also returns
+/// Decides on each row. A row is appended if its key is neither stale nor invalid in this transaction. Also returns
 /// the change number of keys and users at which the decisions were made.
 pub(crate) fn decide(tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, i64), Error> {
     let changed_at = change_number::credentials(tx)?;
@@ -52,7 +52,7 @@ pub(crate) fn decide(tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision
     Ok((rows.iter().map(decision).collect(), changed_at))
 }
 
-/// Decides about each row as [`decide`] does, and appends the rows of valid keys.
+/// Decides on each row as [`decide`] does, and appends the rows of valid keys.
 pub(crate) fn decide_and_append(tx: &Tx<'_>, rows: &[QueuedRow]) -> Result<(Vec<RowDecision>, i64), Error> {
     let (decisions, changed_at) = decide(tx, rows)?;
     let appended = rows.iter().zip(&decisions).filter(|(_, decision)| **decision == RowDecision::Append);

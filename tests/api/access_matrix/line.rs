@@ -9,13 +9,13 @@ const JSON: &str = "application/json";
 /// The access that a route requires in addition to the scope in the route table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// The platform role admin.
+    /// The platform role `admin`.
     Admin,
-    /// Read access to the organization: any member.
+    /// Read access to the organization: any member, and platform admins.
     Reads,
-    /// Managing the organization: any member with an organization role other than `member`.
+    /// Managing the organization: any member with an organization role other than `member`, and platform admins.
     Manages,
-    /// Responsibility for personal data: owners and admins of the organization.
+    /// Responsibility for personal data: owners and admins of the organization, and platform admins.
     Erases,
     /// Nothing more: the answer contains only the items that the caller may see.
     Lists,

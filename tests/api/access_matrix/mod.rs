@@ -23,7 +23,7 @@ use crate::support::{Answer, App, Client, Hiring};
 crate::tests![
     each_route_of_the_table_has_one_line,
     each_caller_gets_the_expected_answer_at_each_route,
-    each_route_with_a_json_body_accepts_only_small_objects,
+    each_route_with_a_json_body_accepts_only_objects_up_to_128_kib,
     an_unknown_id_is_not_found_for_admins,
 ];
 
@@ -118,7 +118,7 @@ fn assert_refused(app: &App, line: &Line, elsewhere: &Hiring, session: &Client) 
     assert_eq!(fingerprint(app), before, "a refusal at {} changed something", line.route_name);
 }
 
-fn each_route_with_a_json_body_accepts_only_small_objects() {
+fn each_route_with_a_json_body_accepts_only_objects_up_to_128_kib() {
     let app = App::start();
     let admin = admin_with(&app, &Scope::ALL);
     for line in lines::lines() {

@@ -17,7 +17,7 @@ use super::support::{Answer, App, Behaviour, Hiring, Receiver};
 
 crate::tests![
     a_list_without_deliveries_is_an_empty_page,
-    a_listed_delivery_has_every_member,
+    a_listed_delivery_has_every_field,
     pending_and_failed_deliveries_are_listed_with_their_last_attempt,
     a_single_delivery_has_its_message_and_every_attempt,
     the_newest_fifty_attempts_are_retained,
@@ -126,7 +126,7 @@ fn retry(app: &App, id: &str) -> Answer {
     app.admin().post_empty(&format!("{DELIVERIES}/{id}/retry"))
 }
 
-fn a_listed_delivery_has_every_member() {
+fn a_listed_delivery_has_every_field() {
     let accepted = Behaviour::Answer(201, vec![], b"{\"taken\":\"yes\"}".to_vec());
     let (app, hiring, _receiver) = start("5s", &[accepted]);
     let id = hire(&app, &hiring, 0);
@@ -197,7 +197,7 @@ fn the_newest_fifty_attempts_are_retained() {
     let (app, hiring, _receiver) = start("10s", &[Behaviour::status(500)]);
     let id = hire(&app, &hiring, 0);
     after_attempts(&app, &id, 1);
-    // A delivery can reach many attempts through retries over months.
+    // A delivery can accumulate many attempts through retries over months.
     app.change(
         "WITH RECURSIVE series (value) AS (SELECT 2 UNION ALL SELECT value + 1 FROM series WHERE value < 50)
          INSERT INTO hr_attempts (delivery_number, number, at, duration, status)

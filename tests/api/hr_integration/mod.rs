@@ -5,11 +5,12 @@ mod secret;
 use serde_json::{Value, json};
 
 use self::secret::{
-    a_generated_secret_is_shown_once_and_signs, a_given_secret_and_a_rotation_cannot_be_combined,
+    a_generated_secret_is_shown_once_and_signs_deliveries, a_given_secret_and_a_rotation_cannot_be_combined,
     a_given_secret_is_stored_and_never_shown, a_replaced_secret_signs_alongside_the_new_one_for_24_hours,
-    a_secret_stays_until_it_is_replaced, a_secret_under_24_bytes_or_over_255_characters_is_refused,
-    an_imported_integration_without_a_secret_cannot_be_tested_until_saved, an_imported_short_secret_signs_and_stays,
-    no_other_answer_and_no_export_shows_a_secret, other_changes_do_not_move_the_end_of_a_replaced_secret,
+    a_secret_is_retained_until_it_is_replaced, a_secret_under_24_bytes_or_over_255_characters_is_refused,
+    an_imported_integration_without_a_secret_cannot_be_tested_until_saved,
+    an_imported_short_secret_is_retained_and_signs_deliveries, no_other_answer_and_no_export_shows_a_secret,
+    only_a_new_secret_moves_the_expiry_of_a_replaced_secret,
 };
 use super::hr_delivery::{NOW, after_attempts, hire, integration, ping, read, save, start, wait_until};
 use super::support::app::Options;
@@ -17,31 +18,31 @@ use super::support::receiver::Message;
 use super::support::{Answer, App, Behaviour, Hiring};
 
 crate::tests![
-    saving_an_integration_returns_every_member,
-    a_generated_secret_is_shown_once_and_signs,
+    saving_an_integration_returns_every_field,
+    a_generated_secret_is_shown_once_and_signs_deliveries,
     a_given_secret_is_stored_and_never_shown,
-    a_secret_stays_until_it_is_replaced,
+    a_secret_is_retained_until_it_is_replaced,
     a_replaced_secret_signs_alongside_the_new_one_for_24_hours,
-    other_changes_do_not_move_the_end_of_a_replaced_secret,
+    only_a_new_secret_moves_the_expiry_of_a_replaced_secret,
     a_secret_under_24_bytes_or_over_255_characters_is_refused,
     a_url_over_2048_characters_is_refused,
-    a_url_other_than_http_with_a_host_and_no_user_is_refused,
+    only_http_and_https_urls_with_a_host_and_without_a_user_name_are_accepted,
     all_validation_errors_are_reported_together,
     a_given_secret_and_a_rotation_cannot_be_combined,
     null_is_treated_as_omitted_and_unknown_members_are_ignored,
     a_body_that_is_not_a_json_object_is_a_bad_request,
-    a_large_body_or_another_media_type_is_refused,
+    a_body_over_the_limit_or_of_another_media_type_is_refused,
     unknown_organizations_and_absent_integrations_are_not_found,
     only_admins_read_change_and_test_integrations,
     no_other_answer_and_no_export_shows_a_secret,
-    a_change_that_omits_enabled_does_not_change_it,
-    disabling_holds_deliveries_and_enabling_sends_them,
-    deleting_holds_deliveries_and_a_new_integration_sends_them,
+    a_change_that_omits_enabled_leaves_enabled_unchanged,
+    disabling_an_integration_holds_deliveries_and_enabling_it_sends_them,
+    deleting_an_integration_holds_deliveries_and_a_new_integration_sends_them,
     a_hire_without_an_integration_queues_no_delivery,
     the_reversal_of_a_delivered_hire_is_queued_without_an_integration,
     saving_an_integration_sends_waiting_deliveries_at_once,
     an_imported_integration_without_a_secret_cannot_be_tested_until_saved,
-    an_imported_short_secret_signs_and_stays,
+    an_imported_short_secret_is_retained_and_signs_deliveries,
     an_answer_of_410_disables_the_integration_with_the_reason,
     a_410_to_a_ping_disables_the_integration,
 ];
@@ -64,7 +65,7 @@ fn shown_secret(data: &Value) -> String {
     data["secret"].as_str().unwrap_or_else(|| panic!("no secret in {data}")).to_owned()
 }
 
-fn saving_an_integration_returns_every_member() {
+fn saving_an_integration_returns_every_field() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = put(&app, &hiring, &json!({ "url": URL })).expect(200);
@@ -104,7 +105,7 @@ fn a_url_over_2048_characters_is_refused() {
     assert_eq!(put(&app, &hiring, &with_length(2_049)).refused(400, "validation_error").fields(), ["url"]);
 }
 
-fn a_url_other_than_http_with_a_host_and_no_user_is_refused() {
+fn only_http_and_https_urls_with_a_host_and_without_a_user_name_are_accepted() {
     let app = App::start();
     let hiring = app.hiring();
     // The service checks the address when it connects, not when the URL is saved.
@@ -218,7 +219,7 @@ fn a_body_that_is_not_a_json_object_is_a_bad_request() {
     }
 }
 
-fn a_large_body_or_another_media_type_is_refused() {
+fn a_body_over_the_limit_or_of_another_media_type_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let mut body = json!({ "url": URL }).to_string().into_bytes();
@@ -280,7 +281,7 @@ fn only_admins_read_change_and_test_integrations() {
     assert_eq!(app.sql("SELECT count(*) FROM hr_deliveries"), ["0"]);
 }
 
-fn a_change_that_omits_enabled_does_not_change_it() {
+fn a_change_that_omits_enabled_leaves_enabled_unchanged() {
     let app = App::start();
     let hiring = app.hiring();
     for (given, enabled) in [(None, true), (Some(false), false), (None, false), (Some(true), true), (None, true)] {
@@ -291,7 +292,7 @@ fn a_change_that_omits_enabled_does_not_change_it() {
     }
 }
 
-fn disabling_holds_deliveries_and_enabling_sends_them() {
+fn disabling_an_integration_holds_deliveries_and_enabling_it_sends_them() {
     let (app, hiring, receiver) = start("5m", &[Behaviour::status(500), Behaviour::status(204)]);
     let url = receiver.url("/hooks");
     let tried_delivery = hire(&app, &hiring, 0);
@@ -317,7 +318,7 @@ fn disabling_holds_deliveries_and_enabling_sends_them() {
     assert_eq!(receiver.seen().len(), 5);
 }
 
-fn deleting_holds_deliveries_and_a_new_integration_sends_them() {
+fn deleting_an_integration_holds_deliveries_and_a_new_integration_sends_them() {
     let (app, hiring, receiver) = start("24h", &[Behaviour::status(500)]);
     let (first, second) = (hire(&app, &hiring, 0), hire(&app, &hiring, 1));
     [&first, &second].iter().for_each(|id| drop(after_attempts(&app, id, 1)));

@@ -16,7 +16,7 @@ fn import_with(app: &App, integration: &Value) -> Hiring {
     app.hiring_with(|document| document["organizations"][0]["hrIntegration"] = integration.clone())
 }
 
-pub(super) fn a_generated_secret_is_shown_once_and_signs() {
+pub(super) fn a_generated_secret_is_shown_once_and_signs_deliveries() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
     let other = app.hiring();
     let url = json!({ "url": receiver.url("/other") });
@@ -45,7 +45,7 @@ pub(super) fn a_given_secret_is_stored_and_never_shown() {
     assert!(message.is_signed_with(SECRET) && !message.header("webhook-signature").contains(' '));
 }
 
-pub(super) fn a_secret_stays_until_it_is_replaced() {
+pub(super) fn a_secret_is_retained_until_it_is_replaced() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(204)]);
     let given = json!({ "url": receiver.url("/"), "secret": SECRET });
     app.admin().delete(&integration(&hiring)).expect(200);
@@ -88,7 +88,7 @@ pub(super) fn a_replaced_secret_signs_alongside_the_new_one_for_24_hours() {
     }
 }
 
-pub(super) fn other_changes_do_not_move_the_end_of_a_replaced_secret() {
+pub(super) fn only_a_new_secret_moves_the_expiry_of_a_replaced_secret() {
     let app = App::start();
     let hiring = app.hiring();
     save(&app, &hiring, &json!({ "url": URL, "secret": SECRET }));
@@ -209,7 +209,7 @@ pub(super) fn an_imported_integration_without_a_secret_cannot_be_tested_until_sa
     assert!(receiver.seen().iter().all(|message| message.is_signed_with(&shown_secret(&saved))));
 }
 
-pub(super) fn an_imported_short_secret_signs_and_stays() {
+pub(super) fn an_imported_short_secret_is_retained_and_signs_deliveries() {
     let (app, _, receiver) = start("5s", &[Behaviour::status(204)]);
     let given = json!({ "url": receiver.url("/"), "secret": "whsec_c2VjcmV0", "enabled": true });
     let hiring = import_with(&app, &given);

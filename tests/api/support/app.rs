@@ -87,7 +87,7 @@ impl Default for Options {
     }
 }
 
-/// The view of [`App::sql`].
+/// The temporary view `activities`, which [`App::sql`] creates.
 const VIEW: &str = "CREATE TEMP VIEW activities AS
                     SELECT row_number() OVER (ORDER BY number) AS number, id, organization_id, at, action, user_id,
                       api_key_id, role_id, candidate_id, candidate_role_id, candidate_role_step_id, detail, salt,
@@ -185,8 +185,8 @@ impl App {
         self.key(&self.make_key_with_all(user_id).1)
     }
 
-    /// Imports a new organization that hires: staff of every kind, an open public role with four steps, and three
-    /// candidates.
+    /// Imports a new organization that hires: a user for each organization role, an open public role with four steps,
+    /// and three candidates.
     pub(crate) fn hiring(&self) -> Hiring {
         self.hiring_with(|_| {})
     }

@@ -9,8 +9,9 @@ const SECOND: u64 = 1_000_000;
 /// The earliest arrival at a current step: 2026-11-01.
 const SINCE: u64 = 1_793_491_200 * SECOND;
 
-/// Adds `count` candidates, each with an application in progress to the organization's role. The candidates are
-/// distributed over the four steps in rotation. At each step, they arrived in pairs, each pair at the same time.
+/// Adds `count` candidates, each with an application to the organization's role. The applications are in progress and
+/// are distributed over the four steps in rotation. The candidates at a step arrived there in pairs, each pair at the
+/// same time.
 pub(crate) fn add(app: &App, hiring: &Hiring, count: usize) {
     let (organization, role) = (&hiring.organization_id, &hiring.role_id);
     let step = role_step("n % 4");

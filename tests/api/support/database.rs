@@ -10,7 +10,7 @@ use appliance::store::is_server;
 use super::{App, template};
 
 #[path = "../../support/postgres_server.rs"]
-#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
+#[allow(dead_code, reason = "each of the tests that include the file uses only a part of it")]
 mod server;
 
 use self::server::{Session, TestServer, USER};
@@ -21,8 +21,8 @@ const TEMPLATE: &str = "template_of_tests";
 /// Functions of SQLite that tests use in statements.
 const FUNCTIONS: &str = include_str!("sqlite_functions.sql");
 
-/// The SQLite constructs in the statements of tests, each with its replacement for PostgreSQL. All other syntax in these
-/// statements must be valid on both engines.
+/// The SQLite constructs in the statements of tests, each with its replacement for PostgreSQL. All other syntax in
+/// these statements must be valid on both engines.
 const SYNTAX: [(&str, &str); 6] = [
     (" main.", " public."),
     ("BEGIN IMMEDIATE", "BEGIN"),
@@ -81,7 +81,7 @@ pub(super) fn create(directory: &Path) -> (PathBuf, String) {
     (PathBuf::from(server.url(USER, &name, "sslmode=disable")), admin_secret.clone())
 }
 
-/// Removes the database of a test, because the server would need gigabytes for those of all tests.
+/// Removes the database of a test, because the server would need gigabytes for the databases of all tests.
 pub(super) fn remove(db: &Path) {
     if is_server(db) {
         PREPARED.administer(&format!("DROP DATABASE {} WITH (FORCE)", name(db)));
@@ -160,12 +160,13 @@ impl WriteLock {
 
 /// Acts of another process on the database, with different statements for the two engines.
 impl App {
-    /// Makes each change of this kind (`INSERT`, `UPDATE` or `DELETE`) in a table fail, until [`App::allow`].
+    /// Makes each change of this kind (`INSERT`, `UPDATE` or `DELETE`) in a table fail, until [`App::allow`] undoes
+    /// this.
     pub(crate) fn forbid(&self, change: &str, table: &str) {
         self.forbid_where(change, table, "1 = 1");
     }
 
-    /// Does the same as `forbid` for the rows that satisfy a condition.
+    /// Makes each change of this kind to a row that satisfies this condition fail, until [`App::allow`] undoes this.
     pub(crate) fn forbid_where(&self, change: &str, table: &str, condition: &str) {
         let act = if is_server(&self.path) {
             "EXECUTE FUNCTION forbidden()"

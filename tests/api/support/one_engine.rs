@@ -13,7 +13,7 @@ const DISK: &str = "the service measures only the disk of a file";
 /// The tests that need a file, each with the reason.
 #[rustfmt::skip]
 const FILE_TESTS: &[(&str, &str)] = &[
-    ("attachment::a_partial_upload_is_swept_at_the_next_start", "only a file has no uploads of other servers"),
+    ("attachment::a_partial_upload_is_swept_at_the_next_start", "a partial upload can belong to another server"),
     ("attachment::check_reports_chunks_without_their_attachment", "a server checks foreign keys itself, so `check` does not"),
     ("candidate_erase::a_damaged_erasure_list_prevents_opening_the_file", LIST),
     ("candidate_erase::a_start_on_an_older_copy_repeats_listed_erasures", OLDER_COPY),
@@ -41,8 +41,8 @@ const FILE_TESTS: &[(&str, &str)] = &[
 /// The tests that need a server, each with the reason.
 #[rustfmt::skip]
 const SERVER_TESTS: &[(&str, &str)] = &[
-    ("attachment::a_start_on_a_server_leaves_partial_uploads_until_they_expire", "a file has no uploads of other servers"),
-    ("console_security::platform_admins_see_who_makes_the_backups_of_a_server", "the service can make the backups of a file"),
+    ("attachment::a_start_with_a_database_server_leaves_partial_uploads_until_they_expire", "a file has no uploads of other servers"),
+    ("console_security::platform_admins_see_who_makes_the_backups_of_a_database_server", "the service can make the backups of a file"),
 ];
 
 /// Ignores the tests that need the other engine.

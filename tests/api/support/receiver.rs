@@ -21,9 +21,9 @@ pub(crate) enum Behaviour {
     Raw(Vec<u8>),
     /// Reads the message and stays silent for as long as the other side waits.
     Silence,
-    /// Sends the bytes of a good answer one by one, with this pause between them.
+    /// Sends the bytes of a successful answer one by one, with this pause between them.
     Drip(Duration),
-    /// Starts a good answer with a body that does not end.
+    /// Starts a successful answer with a body that does not end.
     Endless,
     /// Closes the connection after reading the message.
     HangUp,

@@ -21,7 +21,7 @@ impl Form {
         Self::for_link(app, &signup_path(app, hiring))
     }
 
-    /// Does the same for the form behind this link.
+    /// Returns the form behind this link, with the required fields filled, and old enough to be accepted.
     pub(crate) fn for_link(app: &App, path: &str) -> Self {
         let form = Self::fresh(app, path);
         app.pass(3);
@@ -33,7 +33,7 @@ impl Form {
         Self::from_page(&app.anonymous().get(path).expect(200).text(), path)
     }
 
-    /// Returns the form in this page.
+    /// Returns the form on this page.
     pub(crate) fn from_page(page: &str, path: &str) -> Self {
         let form = Self { path: path.to_owned(), fields: Vec::new(), file: None };
         let form = form.with("form", &input_value(page, "form").expect("the page has a form"));

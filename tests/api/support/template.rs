@@ -18,7 +18,7 @@ use appliance::world::{Scripted, World};
 use super::app::BEGINNING;
 
 /// The number of random numbers that the template's world skips, so that the ids and secrets of the template differ
-/// from those of the tests. No test uses as many.
+/// from those of the tests. No test uses that many.
 const NUMBERS_SKIPPED: usize = 1 << 20;
 
 /// The bytes of a closed file that contains only a platform admin.

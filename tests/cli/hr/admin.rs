@@ -23,7 +23,7 @@ impl Admin {
         Self { address, key: fixture.admin_key.clone() }
     }
 
-    /// Sends a request, checks for this status and returns the body.
+    /// Sends a request, checks that the answer has this status, and returns its body.
     #[track_caller]
     fn ask(&self, method: &str, path: &str, body: Option<&Value>, status: u16) -> Value {
         let request = Request::new(method, path).with_key(&self.key);
@@ -69,7 +69,7 @@ impl Admin {
         found.unwrap_or_else(|| panic!("{} has no delivery", application.id))
     }
 
-    /// Waits until the newest delivery of an application matches, and returns it.
+    /// Waits until `matches` is true for the newest delivery of an application, and returns the delivery.
     #[track_caller]
     pub(crate) fn wait_for(&self, application: &Application, matches: impl Fn(&Value) -> bool) -> Value {
         let awaited = format!("the delivery of {} matches", application.id);

@@ -34,7 +34,7 @@ impl Authority {
         self.certify_with(name, |_| {})
     }
 
-    /// Creates a server with a certificate for this name, which `change` modifies.
+    /// Creates a server with a certificate for this name. `change` modifies the parameters of the certificate.
     pub(crate) fn certify_with(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Layer {
         self.server(name, VERSIONS, change)
     }

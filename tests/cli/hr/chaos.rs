@@ -15,8 +15,8 @@ use crate::rounds::rounds;
 /// The number of rounds. The service is killed in each round.
 const ROUNDS: usize = rounds(8, 20);
 
-/// The number of hires that clients request in each round. Kills lose some of them, but at least 200 of the long run
-/// remain.
+/// The number of hires that clients request in each round. Kills prevent some of them, but all rounds of the long form
+/// together still make at least 200 hires.
 const HIRES: usize = 14;
 
 /// The seed of the random numbers.

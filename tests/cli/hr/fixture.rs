@@ -50,7 +50,7 @@ impl Fixture {
         &self.organizations
     }
 
-    /// Returns the next application to the first organization.
+    /// Returns the next application to a role of the first organization.
     pub(crate) fn take(&self) -> Application {
         self.company.organization_of(0).take_uncontested().unwrap()
     }
@@ -73,7 +73,7 @@ pub(crate) fn path_of(organization: &str) -> String {
     format!("/hooks-of-{organization}?{QUERY}")
 }
 
-/// Gives each candidate of the document a name that occurs nowhere else, and removes the HR integrations.
+/// Gives every candidate of the document the name [`NAME`], and removes the HR integrations.
 fn with_candidate_name(mut document: Value) -> Value {
     for organization in document["organizations"].as_array_mut().unwrap() {
         organization.as_object_mut().unwrap().remove("hrIntegration");

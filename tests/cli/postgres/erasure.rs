@@ -43,7 +43,7 @@ fn fill(database: &Database) -> Vec<u8> {
     document["organizations"][0]["roles"][0]["candidates"] = (0..OTHERS).map(candidate).collect();
     let url = database.url();
     let parsed =
-        interchange::parse(document.to_string().as_bytes(), world).unwrap_or_else(|_| panic!("a valid document"));
+        interchange::parse(document.to_string().as_bytes(), world).unwrap_or_else(|_| panic!("invalid document"));
     store::act_alone(Path::new(&url), world, |tx| interchange::import(tx, &parsed)).unwrap();
     // Random bytes, which PostgreSQL cannot compress.
     let mut content = vec![0; 2 * CHUNK_BYTES_MAX + 999];
@@ -152,7 +152,7 @@ fn no_row_with_data_of_an_erased_candidate_is_left_in_the_tables() {
 }
 
 #[test]
-fn another_server_completes_the_erasure_of_a_server_that_was_killed() {
+fn another_server_completes_an_erasure_that_a_killed_server_began() {
     let dir = WorkDir::new();
     let Some(database) = Database::create() else { return };
     let key = database.admin_key(&dir);

@@ -1,5 +1,5 @@
-//! Starts on a server: one sentence and an exit status for each server that cannot be used. The exit status is 1 if a
-//! later start may succeed even if nobody acts, and 78 otherwise.
+//! Starts of the service on a PostgreSQL server: one sentence and an exit status for each server that cannot be used.
+//! The exit status is 1 if a later start may succeed without anybody's intervention, and 78 otherwise.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -55,7 +55,7 @@ fn a_url_that_cannot_be_used_causes_exit_status_78() {
         (database.url_of("secret"), "refuses the user or the password"),
         (database.url_of("nobody"), "refuses the user or the password"),
         (server.url(USER, "missing", ""), "does not exist; create the database first"),
-        (server.url(USER, &database.name, "sslmode=require"), "it does not support TLS; set it up"),
+        (server.url(USER, &database.name, "sslmode=require"), "the server does not support TLS; set up TLS"),
         (server.url(USER, &database.name, "sslmode=allow"), "the database URL cannot be used: sslmode must be"),
         ("postgres:///jobs".to_owned(), "the database URL cannot be used: it has no host"),
     ] {
@@ -77,7 +77,7 @@ fn a_server_with_unsafe_settings_causes_exit_status_78() {
     );
     assert_refused(&database.url_of("careless"), 78, "has synchronous_commit = off, with which confirmed changes");
     assert_refused(&database.url_of("lost"), 78, "no schema in the search_path of the user exists");
-    assert_refused(&database.url_of("guest"), 78, "it may not create tables in the schema public");
+    assert_refused(&database.url_of("guest"), 78, "the user may not create tables in the schema public");
     assert_refused(&database.server.url(USER, "latin", ""), 78, "has the encoding LATIN1; create a database with");
     let Some(unsafe_server) = TestServer::start(&["fsync=off"]) else { return };
     assert_refused(&unsafe_server.url(USER, "postgres", ""), 78, "has fsync = off, with which confirmed changes");

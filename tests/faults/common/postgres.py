@@ -22,7 +22,7 @@ USER = "tester"
 
 
 def programs():
-    """Returns the directory with the programs of PostgreSQL, of the newest version if there are several."""
+    """Returns the directory with the programs of the newest installed version of PostgreSQL."""
     def version(path):
         return int(path.split("/")[4])
     found = sorted(glob.glob("/usr/lib/postgresql/*/bin"), key=version)
@@ -47,7 +47,7 @@ class Server:
             self.port = free.getsockname()[1]
         data = os.path.join(self.directory, "data")
         self._run("initdb", "-D", data, "-U", USER, "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync")
-        # The server has its own durability settings, because the service refuses `fsync = off`.
+        # The server uses the default durability settings, because the service refuses `fsync = off`.
         command = [f"{self.bin}/postgres", "-D", data, "-k", self.directory, "-p", str(self.port),
                    "-c", "listen_addresses=127.0.0.1"]
         self.process = subprocess.Popen([*self.as_user, *command], cwd="/", stderr=subprocess.DEVNULL)
@@ -101,7 +101,7 @@ class Database:
         return {name: self.server.rows(self.name, digest.format(name)) for name in names if not is_own(name)}
 
     def findings(self):
-        """Returns the roles whose number of hires is not that of their hired applications, or is too high."""
+        """Returns the roles whose number of hires differs from the number of hired applications or is too high."""
         return self.server.rows(self.name, """
             SELECT r.id, r.status, r.hired, r.positions FROM roles r
             WHERE r.hired > r.positions OR r.hired <> (
@@ -109,9 +109,12 @@ class Database:
 
 
 class Organization:
-    """An organization, created over the API, whose roles each have the same number of applications. The service chose
-    its ids: `roles`, and by number of role (from 1) and application (from 0) `candidates`, `applications` and `steps`.
-    `staff` is the key of its owner."""
+    """An organization, created over the API, whose roles each have the same number of applications.
+
+    The service chose the ids. `roles` has the id of each role, by its number (from 1). The keys of `candidates`,
+    `applications` and `steps` are the number of the role (from 1) and that of the application (from 0). `staff` is the
+    API key of the organization's owner.
+    """
 
     def __init__(self, admin, slug, roles, applications, positions):
         self.id = admin.call("POST", "/api/admin/organizations", {"name": slug.title(), "slug": slug})["data"]["id"]

@@ -1,4 +1,4 @@
-"""The service as a process: starts it on a free port, sends requests, stops or kills it."""
+"""Runs the service as a process: starts it on a free port, sends it requests, and stops or kills it."""
 
 import atexit
 import http.client
@@ -52,7 +52,7 @@ class Directory:
 
 
 class Service:
-    """A running `appliance serve` on a file."""
+    """A running `appliance serve` on a file or a PostgreSQL database."""
 
     def __init__(self, binary, path, *options, shim=None, log=None, is_expected=True):
         self.path, self.log_path = path, log or path + ".log"

@@ -171,7 +171,7 @@ ssize_t pwrite64(int file, const void *data, size_t bytes, off64_t offset) {
 }
 ssize_t pwrite(int file, const void *data, size_t bytes, off_t offset) { return pwrite64(file, data, bytes, offset); }
 
-// Writes each part separately, so that a kill can also fall between two parts.
+// Writes each part separately, so that a kill can also happen between two parts.
 ssize_t writev(int file, const struct iovec *parts, int count) {
     if (!inode_of(file)) return syscall(SYS_writev, file, parts, count);
     ssize_t total = 0;

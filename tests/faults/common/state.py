@@ -11,7 +11,7 @@ from common.service import Service, run
 OWN_TABLES = {
     "api_key_usage", "api_key_usage_marks", "api_key_usage_newest", "api_key_usage_marking", "readiness",
     "form_secrets", "service_marks", "believed_clock",
-    # The chunks of an attachment, which are staged before the act. The service deletes unclaimed ones after an hour.
+    # The chunks of an attachment, which are staged before the act. The service deletes unclaimed chunks after an hour.
     "document_pieces",
 }
 

@@ -1,5 +1,5 @@
 """Claim: a backup that is made under load contains every act answered before it began, is sound, and can be restored; a
-backup that is killed leaves no damaged file with the name of the target.
+backup that is killed leaves no damaged file under the name of the target.
 
 Method: three clients send acts while `appliance backup` runs again and again. Every fifth backup is killed and made
 again. The other copies are checked, compared with the acts answered before their backups began, and restored to new
@@ -48,7 +48,7 @@ def run(outcome, binary):
             outcome.check(not load.unanswered, "the service answers during backups")
             service.stop()
             verdict.sound(outcome, binary, company.path, "after the backups")
-    outcome.report(f"{made} backups, {killed} of them killed before their end")
+    outcome.report(f"{made} backups, {killed} of them killed before they ended")
 
 
 def copy(outcome, binary, path, load, target):
@@ -58,7 +58,7 @@ def copy(outcome, binary, path, load, target):
     ended = run_command(binary, "backup", "--db", path, target)
     if not outcome.check(ended.returncode == 0, "the backup succeeds", ended.stderr):
         return
-    outcome.check(eventually(lambda: load.count() > len(answered), 20), "acts are still answered after the backup began")
+    outcome.check(eventually(lambda: load.count() > len(answered), 20), "acts are answered after the backup has begun")
     verdict.sound(outcome, binary, target, "(a backup)")
     verdict.complete(outcome, target, answered, [], "(a backup)")
     restored = target + ".restored"

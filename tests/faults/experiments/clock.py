@@ -28,7 +28,8 @@ from common.shim import SECOND, Shim
 HOUR, DAY, YEAR = 3600, 86400, 365 * 86400
 JUMPS = {"an hour": HOUR, "a day": DAY, "a year": YEAR}
 DUE = 4
-# Two for each jump by less than a year, one for each jump by a year, one while the clock is stopped, and one after.
+# Two hires for each jump by less than a year, one for each jump by a year, one while the clock is stopped, and one
+# when it runs again.
 HIRES_PER_ROUND_MAX = 12
 RETENTION_DAYS = 30
 MESSAGE_S = 20
@@ -170,7 +171,7 @@ class World:
                                f"{time.monotonic() - begun:.0f} s")
 
     def let_time_pass(self):
-        """Lets days pass on both clocks. The candidates who are due are erased, and nobody else."""
+        """Lets days pass on both clocks. Only the candidates who are due are erased."""
         self.outcome.check(erased(self.company.path) == 0, "nobody is erased before the retention period ends")
         self.pass_time((RETENTION_DAYS - 10 + 1) * DAY)
         time.sleep(1)

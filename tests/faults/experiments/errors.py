@@ -21,7 +21,7 @@ from common.outcome import IS_LONG, rounds
 from common.service import Directory, Service, run as run_command
 
 UNKNOWN = "the change may or may not have been saved"
-UNKNOWN_PAGE = "We cannot tell whether it went through"
+UNKNOWN_PAGE = "We do not know whether it was saved"
 KINDS = shim.ALL_KINDS | 1 << shim.OPEN
 SHORT = {("erased", errno.EIO, shim.FAIL), ("erased", errno.ENOSPC, shim.FAIL), ("hired", errno.EIO, shim.FAIL),
          ("attachment", errno.ENOSPC, shim.FAIL), ("user", errno.EIO, shim.FAIL), ("validated", errno.EIO, shim.FAIL_FROM)}
@@ -71,7 +71,8 @@ def attempt(outcome, binary, company, before, act, action, error, nth, counts):
         numbered.shim.disarm()
         injected = numbered.shim["injected"]
         ended = numbered.service.process.poll()
-        # A commit that a refusal should have overwritten shows only if the service commits nothing else before its end.
+        # A commit that a refusal should have overwritten is visible only if the service commits nothing else before it
+        # ends.
         if (nth + error) % 2 == 0:
             numbered.service.kill()
         else:

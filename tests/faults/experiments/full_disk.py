@@ -214,7 +214,7 @@ def attack(appliance, directory, log):
     check("below the minimum free space, staff can decide", company.call(
         "PUT", f"/api/v1/candidates/{company.candidates[5]}/hold", {"reason": "a case"}, company.staff)[0] == 200)
 
-    # No space at all.
+    # A full disk: the service refuses ordinary writes, but reads, sign-ins, erasures and revocations work.
     before = company.usage_rows()
     status = 200
     count = 0
@@ -249,7 +249,7 @@ def attack(appliance, directory, log):
     check("an admin revokes a key", status == 200, (status, text))
     check("the revoked key is refused", company.call("GET", "/api/v1/me", None, company.staff)[0] == 401)
 
-    # Free space again.
+    # With free space, everything works again.
     os.remove(filler)
     check("with free space, ordinary writes work again", eventually(
         lambda: company.apply(path, "space@example.org")[0] == 200))
@@ -271,13 +271,15 @@ def attack(appliance, directory, log):
     check("on a full disk, the service starts and listens", service.is_listening, service.output())
     if not service.is_listening:
         return
-    check("after that, the portal is served", company.call("GET", "/api/public/portal/acme")[0] == 200)
-    check("after that, admins can read", company.call("GET", "/api/admin/api-keys", None, company.admin)[0] == 200)
+    check("after a start on a full disk, the portal is served",
+          company.call("GET", "/api/public/portal/acme")[0] == 200)
+    check("after a start on a full disk, admins can read",
+          company.call("GET", "/api/admin/api-keys", None, company.admin)[0] == 200)
     fill(filler)
     service.stop(signal.SIGKILL)
     service = company.service = Service(appliance, db, log)
     check("after a kill on a full disk, the service starts and listens", service.is_listening, service.output())
-    check("after that, the portal is served", company.call("GET", "/api/public/portal/acme")[0] == 200)
+    check("after a kill on a full disk, the portal is served", company.call("GET", "/api/public/portal/acme")[0] == 200)
     os.remove(filler)
     company.key_id, key = eventually(lambda: company.call("GET", "/readyz")[0] == 200) and company.key()
     company.staff = company.bearer(key)

@@ -2,7 +2,7 @@
 that respects when each began and ended (they are linearizable), so a position is never filled twice.
 
 Method: four clients hire and reject the same few applicants of one role and read the role, all at the same time. They
-note when each request began and ended. A search looks for an order of the requests that respects these times and in
+record when each request began and ended. A search looks for an order of the requests that respects these times and in
 which a model of the role gives every answer that was given. Every second history ends with `kill -9`; each of its
 unanswered requests may or may not have taken effect. The last requests of each history, after all others, show the
 status of the role and of its applications. With FAULTS_POSTGRES=1, the service uses a PostgreSQL server instead of a
@@ -61,7 +61,7 @@ def apply(state, request):
 
 
 def is_linearizable(requests):
-    """Looks for an order of the requests that explains all answers (Wing and Gong's algorithm, with memoization)."""
+    """Returns whether an order of the requests explains all answers (Wing and Gong's algorithm, with memoization)."""
     seen, stack = set(), [(frozenset(range(len(requests))), START)]
     while stack:
         left, state = stack.pop()
@@ -125,7 +125,7 @@ class ServerCompany:
 
     def check(self):
         findings = self.database.findings()
-        self.outcome.check(not findings, "each role counts its hires", findings)
+        self.outcome.check(not findings, "each role counts its hires, and has at most one for each position", findings)
 
 
 def run(outcome, binary):
@@ -161,7 +161,7 @@ def prove_the_search(outcome):
     history = [Request("hire", number) for number in range(POSITIONS + 1)]
     for request in history:
         request.begun, request.ended, request.answer = 1, 2, 200
-    outcome.check(not is_linearizable(history), "the search finds a position that is filled twice")
+    outcome.check(not is_linearizable(history), "the search rejects a history that fills a position twice")
     outcome.check(is_linearizable(history[:POSITIONS]), "the search accepts a correct history")
 
 

@@ -170,7 +170,7 @@ def form(number, size):
 def mixed(service, company, seconds):
     """Sends requests of all kinds from 24 connections for this many seconds, and runs imports meanwhile.
 
-    Returns the number of requests without an answer or with a 5xx.
+    Returns the number of requests that got no answer or a 5xx.
     """
     until, responses, lock = time.monotonic() + seconds, {}, threading.Lock()
 

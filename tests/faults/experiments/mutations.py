@@ -4,7 +4,7 @@ Method: for every path and method of the OpenAPI description, the experiment mak
 with a staff key. It damages the requests at random: it changes, cuts, repeats and inserts bytes, replaces values in
 JSON bodies with extreme or nested values or with values of another type, and adds header fields and queries. Four
 threads send the requests, each request on a new connection. All the while, the service must answer health checks within
-5 seconds. At the end the file is checked.
+5 seconds. At the end, `appliance check` checks the file.
 
 If the claim were false: an answer would have a status of 500 or more, a client would wait longer than the deadlines of
 the service, or the process would have ended.
@@ -22,8 +22,8 @@ from common.outcome import rounds
 from common.service import Directory, Service
 
 THREADS = 4
-# Longer than the deadlines of the service, except the one for a whole form. A request whose body is too short does not
-# wait for a deadline, because the client closes its side of the connection.
+# The limit exceeds every deadline of the service except the one for a whole form. A request whose body is too short
+# does not wait for a deadline, because the client closes its side of the connection.
 PATIENCE_S = 35
 STRANGE = [b"\0", b"\xff\xfe", b"%00", b"%ff", b"../", b"{{{{", b"\r\n", b"'", b"\"", b"9" * 30, b"-1", b"1e999", b"null",
            b"[[[[[[[[", "\u202e\u0000\ud7ff".encode(), b"A" * 9000, b"{\"a\":" * 200, b"\r\n\r\n", b";", b"\t"]

@@ -1,13 +1,13 @@
 """Claim: a service runs through a night unattended. It makes its backups, deletes surplus ones and survives full
-disks. It changes its certificate and restarts without losing a connection. A second machine restores every answered act
-from the backups alone.
+disks. It loads a renewed certificate and restarts without losing a connection. A second machine restores every answered
+act from the backups alone.
 
 Method: eight hours pass on the shim's clocks, one at a time, while clients act over TLS. The file and the backups are
 on small disks of their own. Except when the disk of the backups is full, each hour must leave a sound backup with all
-acts answered before it, and no more backups than `--backup-keep` allows. During the night, each disk is filled and
-emptied once, the certificate is renewed, and another process takes over the socket. In the morning the service is
-killed and its file is abandoned. The newest backup is restored elsewhere. The long form takes 20 minutes. The mounts
-require root.
+acts answered before the backup began, and no more backups than `--backup-keep` allows. During the night, each disk is
+filled and emptied once, the certificate is renewed, and another process takes over the socket. In the morning the
+service is killed and its file is abandoned. The newest backup is restored elsewhere. The long form takes 20 minutes.
+The mounts require root.
 
 If the claim were false: an hour would leave no backup, a backup would lack an act, a connection would fail, or the
 restored file would lack an answered act.
@@ -105,7 +105,7 @@ class Night:
         self.hour("in the first hour")
         self.hour("in the second hour")
         self.full_copies()
-        self.hour("after the disk of the copies was full")
+        self.hour("after the disk of the backups was full")
         self.full_machine()
         self.hour("after the disk of the file was full")
         self.hour("with a renewed certificate", self.renew)
@@ -177,7 +177,7 @@ class Night:
         """Ends the process and starts another one on the same socket, while clients keep connecting."""
         self.service.signal(signal.SIGTERM)
         status = self.service.wait()
-        self.outcome.check(status == 0, "the old process ends with 0", status)
+        self.outcome.check(status == 0, "the old process exits with 0", status)
         self.service.begin_process()
 
     def restore(self, second):

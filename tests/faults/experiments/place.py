@@ -1,6 +1,7 @@
 """Claim: if the service's file, its write-ahead log or its lock file is moved, replaced or removed while the service
-runs, the service stops writing, names the file and ends with 78. Every answered act is in the file that the service had
-opened or in the write-ahead log of that file. A symbolic link to the file works. A file that cannot be used is refused.
+runs, the service stops writing, names the file and exits with 78. Every answered act is in the file that the service
+had opened or in the write-ahead log of that file. A symbolic link to the file works. A file that cannot be used is
+refused.
 
 Method: the service carries out acts, then one change is made to its files, and more acts are sent. The files are put
 back, checked and compared with the answers. The experiment also starts the service through a link, and on paths that
@@ -98,7 +99,7 @@ def try_change(outcome, binary, company, place, change):
         (answered if c.is_answered(status) else refused).append(act)
     outcome.check(len(answered) == 5, f"no decision is answered after the change {name}", len(answered))
     status = service.wait(20)
-    outcome.check(status == CONFIGURATION, f"the service ends with 78 {name}", (status, service.output()[-300:]))
+    outcome.check(status == CONFIGURATION, f"the service exits with 78 {name}", (status, service.output()[-300:]))
     outcome.check("a.db" in service.output().rstrip().splitlines()[-1],
                   f"the last line of the log names the file {name}", service.output()[-300:])
     service.kill()
@@ -113,8 +114,8 @@ def try_change(outcome, binary, company, place, change):
 
 
 def try_links(outcome, binary, company, place):
-    """A service runs through a symbolic link. A second service on the same file is refused, and the write-ahead log is
-    next to the file."""
+    """A service opens its file through a symbolic link. A second service on the same file is refused, and the
+    write-ahead log is next to the file."""
     real = os.path.join(place, "real")
     os.mkdir(real, 0o700)
     path = company.copy(real)
@@ -130,8 +131,8 @@ def try_links(outcome, binary, company, place):
                   second.output()[-200:])
     second.kill()
     service.kill()
-    verdict.restarts(outcome, binary, path, "after a kill behind a link")
-    verdict.complete(outcome, path, [c.hire(company, 1)], [], "after a kill behind a link")
+    verdict.restarts(outcome, binary, path, "after a kill of a service that uses a link")
+    verdict.complete(outcome, path, [c.hire(company, 1)], [], "after a kill of a service that uses a link")
 
 
 def try_refusals(outcome, binary, company, place):

@@ -4,10 +4,10 @@ act is in the file, and an unanswered act is in the file completely or not at al
 Method: the shim numbers the operations on the service's files. For each kind of act, and for the start and the stop of
 the service, it kills the process at each number, in three ways: before the operation, in the middle of a write, and
 after the operation. The service then starts again, and the file is compared with the file before the act. The short
-form tries two kills of each act.
+form tries two kills for each act.
 
-If the claim were false: some position would leave changed rows without the act, an answered act would be missing,
-`check` would report a finding, or the service would not start.
+If the claim were false: a kill at some position would leave changed rows without the act, an answered act would be
+missing, `check` would report a finding, or the service would not start.
 """
 
 from common import company as c

@@ -8,7 +8,7 @@ the answer must be refused. The activity gives the order of all acts; no act of 
 the same way, six threads request `/api/v1/me` with one session while its user signs out.
 
 If the claim were false: a request that began after the answer would have been answered with 200, or the activity would
-have an act of the key after its revocation.
+contain an act of the key after its revocation.
 """
 
 import json
@@ -60,7 +60,7 @@ def race(outcome, binary, service, company, nth, way):
 
     statuses, late = during(outcome, lambda: service.client(key["key"]), act, end)
     outcome.check(late and all(status in (401, 403, 404) for status in late),
-                  f"no request after the answer acts ({way})", sorted(set(late)))
+                  f"every request after the answer is refused ({way})", sorted(set(late)))
     follow_the_record(outcome, company.path, key["id"], user, way)
     return statuses.count(200), len(late)
 
@@ -76,7 +76,7 @@ def sign_out(outcome, service):
         assert status in (200, 204), (status, text)
 
     _, late = during(outcome, service.client, lambda client, *_: client.send("GET", "/api/v1/me", fields=session), end)
-    outcome.check(late and all(status == 401 for status in late), "no session is accepted after the sign-out",
+    outcome.check(late and all(status == 401 for status in late), "the session is refused after the sign-out",
                   sorted(set(late)))
 
 
@@ -136,6 +136,6 @@ def follow_the_record(outcome, path, key_id, user, way):
                    and not action.startswith(("candidate", "membership.add"))]
     finally:
         connection.close()
-    if outcome.check(revoked, f"the activity has the revocation ({way})"):
-        outcome.check(last is not None and last < max(revoked), f"the activity has no act after the revocation ({way})",
-                      (last, revoked))
+    if outcome.check(revoked, f"the activity contains the revocation ({way})"):
+        outcome.check(last is not None and last < max(revoked),
+                      f"the activity contains no act of the key after the revocation ({way})", (last, revoked))

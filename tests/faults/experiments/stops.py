@@ -1,12 +1,12 @@
-"""Claim: SIGTERM under load leaves no request unanswered and loses nothing; the service ends with 0 and leaves no
+"""Claim: SIGTERM under load leaves no request unanswered and loses nothing; the service exits with 0 and leaves no
 write-ahead log.
 
 Method: eight clients send acts and reads without a pause, each on a connection of its own. The service gets SIGTERM at
 a random moment. A client opens a new connection after each one that the service closes, until it cannot connect. The
 file is then checked and compared with the answers.
 
-If the claim were false: a connection would end between a request and its answer, the exit status would differ, a
-write-ahead log would remain, or an answered act would be missing.
+If the claim were false: a connection would end between a request and its answer, the exit status would not be 0,
+a write-ahead log would remain, or an answered act would be missing.
 """
 
 import os
@@ -50,7 +50,7 @@ def stop(outcome, binary, company, acts, sent):
     for client in clients:
         client.join(60)
     status = service.wait(60)
-    outcome.check(status == 0, "the service ends with 0", (status, service.output()[-300:]))
+    outcome.check(status == 0, "the service exits with 0", (status, service.output()[-300:]))
     unanswered = [client.unanswered for client in clients if client.unanswered]
     outcome.check(not unanswered, "every request is answered", unanswered[:3])
     outcome.check(not os.path.exists(company.path + "-wal"), "no write-ahead log remains")
@@ -85,7 +85,7 @@ class Raw(threading.Thread):
             return None
 
     def exchange(self, connection, is_used):
-        """Sends a request. `is_used` means that the connection has already had an answer.
+        """Sends a request. `is_used` means that the connection has already carried an answer.
 
         Returns whether the connection can be used again.
         """

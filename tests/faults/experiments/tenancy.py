@@ -3,9 +3,9 @@ platform admin. The answer is the same 404 as for an id that does not exist.
 
 Method: an owner of one organization, with all scopes except those for admins, sends requests to every path of the
 OpenAPI description that begins with /api/v1, a noun and an id. For each method, the path first has an id from another
-organization, and then an id that does not exist. Both answers must be a 404 with the same body except for the request
-id. The owner also sends ids from the other organization in bodies. No row of either organization may change. With
-FAULTS_POSTGRES=1, the service uses a PostgreSQL server instead of a file.
+organization, and then an id that does not exist. Both answers must be a 404, and their bodies may differ only in the
+request id. The owner also sends ids from the other organization in bodies. No row of either organization may change.
+With FAULTS_POSTGRES=1, the service uses a PostgreSQL server instead of a file.
 
 If the claim were false: an answer would have another status or text, or a row would change.
 """

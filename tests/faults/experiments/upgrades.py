@@ -40,7 +40,7 @@ def run(outcome, binary):
         elif newer is not None:
             kill_upgrades(outcome, newer, company)
         else:
-            outcome.report("a newer file is refused; the long form builds the next version and kills upgrades to it")
+            outcome.report("a file of a newer version is refused; the long form kills upgrades to the next version")
 
 
 def version(path):
@@ -63,8 +63,9 @@ def refuse_newer(outcome, binary, company, directory):
     for _ in range(3):
         service = Service(binary, path, log=os.path.join(directory, "log"), is_expected=False)
         status = service.wait(20)
-        outcome.check(status == CONFIGURATION, "a newer file is refused with 78", (status, service.output()))
-        outcome.check(digest(path) == before, "a newer file is not changed")
+        outcome.check(status == CONFIGURATION, "a file of a newer version is refused with exit status 78",
+                      (status, service.output()))
+        outcome.check(digest(path) == before, "a file of a newer version is not changed")
         service.kill()
     for suffix in ("-wal", "-shm", ".lock"):
         if os.path.exists(path + suffix):
@@ -105,7 +106,7 @@ def version_of(binary):
 
 
 def make_old(company, old):
-    """Gives the company's file the old version, and removes the changes of the next version if it has them."""
+    """Gives the company's file the old version, and removes the changes of the next version if the file has them."""
     connection = sqlite3.connect(company.path)
     connection.execute("DROP INDEX IF EXISTS faults_notes")
     if connection.execute("SELECT 1 FROM pragma_table_info('candidates') WHERE name = 'faults_note'").fetchone():

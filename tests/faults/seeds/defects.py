@@ -1,6 +1,7 @@
 """The deliberate defects: exact replacements in the source, and the experiment that must catch each.
 
-The build adds `crate::has_defect` to the copy. A replacement keeps the original behaviour while its defect is off.
+The build adds `crate::has_defect` to its copy of the source. A replacement keeps the original behaviour while its
+defect is off.
 """
 
 from collections import namedtuple
@@ -42,7 +43,7 @@ DEFECTS = [
         ENGINE, "        let Err(error) = committed else { return Ok(()) };",
         "        let Err(error) = committed else { return Ok(()) };\n"
         f'        if {on("commit-error-ignored")} {{ let _ = self.roll_back(); return Ok(()); }}'), rounds=35),
-    defect("commit-not-overwritten", "errors", "a commit whose sync failed is refused and stays in the log", (
+    defect("commit-not-overwritten", "errors", "a refused act whose commit failed to sync stays in the log", (
         ENGINE, "if known || self.overwrite_commit() {",
         f'if known || {on("commit-not-overwritten")} || self.overwrite_commit() {{'), rounds=35),
     defect("list-error-ignored", "errors", "an erasure is answered although its line could not be written", (
@@ -70,11 +71,11 @@ DEFECTS = [
         "src/store/api_key/mod.rs", "    let Some((user_id, is_enabled)) = found else { return Ok(false) };",
         "    let Some((user_id, is_enabled)) = found else { return Ok(false) };\n"
         f'    let is_enabled = is_enabled && !{on("revocation-lost")};')),
-    defect("panic", "mutations", "a query that is not a date causes a panic", (
+    defect("panic", "mutations", "a query parameter that is not a time causes a panic", (
         "src/http/api/usage.rs", "    let moment = Timestamp::parse(&text.replace(' ', \"+\"), Rounding::Up);",
         "    let moment = Timestamp::parse(&text.replace(' ', \"+\"), Rounding::Up);\n"
         f'    assert!(moment.is_some() || !{on("panic")});'), rounds=40_000),
-    defect("hang", "mutations", "a broken credential is answered after a minute", (
+    defect("hang", "mutations", "a request with an unusable credential is answered after a minute", (
         "src/http/server/authentication.rs", "        Authorization::Unusable => Err(Refusal::Unauthorized { sent: true }),",
         f'        Authorization::Unusable => {{\n            if {on("hang")} {{ '
         "std::thread::sleep(std::time::Duration::from_secs(60)); }\n"
@@ -88,7 +89,7 @@ DEFECTS = [
         f'        let copied = if {on("backup-without-log")} {{\n'
         '            std::fs::copy(path, target).map_err(unavailable)?;\n            Ok(1)\n        } else {\n'
         '            connection.sqlite().execute("VACUUM INTO $1", [target])\n        };')),
-    defect("clock-believed", "clock", "every clock is believed at once", (
+    defect("clock-believed", "clock", "the system clock is always believed at once", (
         "src/domain/clock.rs", "    wall.clamp(believed, believed.plus(elapsed.saturating_mul(2)))",
         f'    if {on("clock-believed")} {{ return wall; }}\n'
         "    wall.clamp(believed, believed.plus(elapsed.saturating_mul(2)))")),
@@ -115,7 +116,7 @@ DEFECTS = [
         "src/db/sqlite/identity/mod.rs", "        let beside = self.beside.get().into_iter().flatten();\n",
         f'        if {on("identity-unchecked")} {{ return None; }}\n'
         "        let beside = self.beside.get().into_iter().flatten();\n")),
-    defect("busy-heartbeat", "silence", "the heartbeat is written in every step", (
+    defect("busy-heartbeat", "silence", "the heartbeat is written in every step of its job", (
         "src/db/clock.rs", "        let is_due = is_last ||",
         f'        let is_due = is_last || {on("busy-heartbeat")} ||')),
     defect("upgrade-in-pieces", "upgrades", "the steps of an upgrade commit one by one", (
@@ -123,7 +124,7 @@ DEFECTS = [
         "            EngineStep::Sql(sql) => {\n                tx.execute_batch(sql)?;\n"
         f'                if {on("upgrade-in-pieces")} {{ tx.execute_batch("COMMIT; BEGIN IMMEDIATE")?; }}\n            }}'),
         rounds=60),
-    defect("leak", "memory", "each request with a key leaks 64 KiB", (
+    defect("leak", "memory", "each request with a credential leaks 64 KiB", (
         "src/http/server/authentication.rs", "    let found = match credential {\n",
         f'    if {on("leak")} {{ std::mem::forget(vec![1_u8; 65_536]); }}\n    let found = match credential {{\n')),
 ]

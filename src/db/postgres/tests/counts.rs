@@ -80,7 +80,7 @@ fn counts_wait_neither_for_the_writer_nor_for_a_disk_and_survive_the_loss_of_all
 }
 
 #[test]
-fn a_sweep_deletes_expired_and_impossible_counts_and_of_too_many_those_that_expire_first() {
+fn a_sweep_deletes_expired_and_impossible_counts_and_if_there_are_too_many_those_that_expire_first() {
     let Some(database) = Database::create() else { return };
     let server = readers(&database);
     let hours = |number: u64| Duration::from_secs(number * 3_600);

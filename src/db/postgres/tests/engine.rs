@@ -199,7 +199,7 @@ fn rows_that_wait_for_the_lock_of_another_server_wait_only_once() {
 }
 
 #[test]
-fn a_row_that_fails_fails_alone() {
+fn a_failing_row_does_not_make_the_other_rows_fail() {
     let Some(database) = Database::create() else { return };
     let mut test = TestEngine::new(&database, database.writer());
     let outcomes = test.record(&[1, 7, 2]);

@@ -4,11 +4,11 @@ mod counts;
 mod engine;
 mod outcome;
 #[path = "../../../../tests/support/postgres_proxy.rs"]
-#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
+#[allow(dead_code, reason = "each of the tests that include the file uses only a part of it")]
 mod proxy;
 mod readers;
 #[path = "../../../../tests/support/postgres_server.rs"]
-#[allow(dead_code, reason = "each of the tests that include the file uses a part of it")]
+#[allow(dead_code, reason = "each of the tests that include the file uses only a part of it")]
 pub(crate) mod server;
 mod start;
 mod upgrades;
@@ -42,7 +42,7 @@ const TABLES: upgrade::Schema = upgrade::Schema {
     companions: &[],
 };
 
-/// Short enough for a test, long enough for a busy machine.
+/// Times that are short enough for a test, and long enough for a busy machine.
 const PATIENCE: Patience = Patience { commit: Duration::from_secs(2), outcome: Duration::from_secs(20) };
 
 /// A database with the table.
@@ -131,5 +131,5 @@ fn eventually(mut is_met: impl FnMut() -> bool) {
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    panic!("the condition is not met");
+    panic!("the condition was not met in time");
 }

@@ -1,5 +1,5 @@
-//! Connections that break during a transaction: nothing is lost, nothing happens twice, and the writer reports an
-//! outcome that it cannot find out as unknown.
+//! Connections that break during a transaction: nothing is lost, and nothing happens twice. If the writer cannot
+//! determine an outcome, it reports the outcome as unknown.
 
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,7 @@ fn a_commit_whose_answer_is_lost_counts_once() {
 }
 
 #[test]
-fn a_commit_that_ends_the_session_with_an_error_is_looked_up() {
+fn the_writer_determines_the_outcome_of_a_commit_that_ends_the_session_with_an_error() {
     let Some(database) = Database::create() else { return };
     let (proxy, mut writer) = database.proxied(PATIENCE);
     for (value, severity, code) in [(1, "PANIC", "58030"), (2, "FATAL", "XX000"), (3, "PANIC", "XX000")] {
@@ -81,7 +81,7 @@ fn a_commit_that_the_server_refuses_has_failed() {
 }
 
 #[test]
-fn a_commit_that_the_network_swallows_runs_again() {
+fn a_transaction_whose_commit_is_lost_in_the_network_runs_again() {
     let Some(database) = Database::create() else { return };
     let (proxy, mut writer) = database.proxied(PATIENCE);
     proxy.set(Traffic::SwallowFromCommit);
@@ -91,7 +91,7 @@ fn a_commit_that_the_network_swallows_runs_again() {
 }
 
 #[test]
-fn an_outcome_that_cannot_be_learned_is_unknown_and_the_writer_recovers() {
+fn an_outcome_that_cannot_be_determined_is_unknown_and_the_writer_recovers() {
     let Some(database) = Database::create() else { return };
     let patience = Patience { commit: Duration::from_secs(1), outcome: Duration::from_secs(1) };
     let (proxy, mut writer) = database.proxied(patience);

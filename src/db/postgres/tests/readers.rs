@@ -51,7 +51,7 @@ fn reads_survive_the_loss_of_all_connections() {
 }
 
 #[test]
-fn a_read_without_a_server_is_unavailable_on_a_thread_of_a_runtime_and_works_again_later() {
+fn reads_on_a_thread_of_a_runtime_are_refused_while_there_is_no_server_and_work_again_later() {
     let Some(database) = Database::create() else { return };
     let (proxy, _) = database.proxied(PATIENCE);
     let url = format!("postgres://tester@localhost:{}/{}?sslmode=disable", proxy.port(), database.name);
@@ -89,7 +89,7 @@ fn a_read_waits_for_a_connection_and_a_panic_returns_it() {
             })
         });
         taken.wait();
-        assert_eq!(readers.read(sum).unwrap(), 0, "the snapshot of the panic has ended");
+        assert_eq!(readers.read(sum).unwrap(), 0, "the snapshot of the read that panicked has ended");
         assert!(panicking.join().is_err());
     });
     let nested = readers.read(|_| readers.read(sum));
@@ -115,7 +115,7 @@ fn a_server_without_a_free_connection_is_unavailable() {
     assert!(matches!(&outcome, Err(Error::Unavailable(why)) if why.contains("has no free connection")), "{outcome:?}");
     drop(held);
     let outcome = readers.read(|_| readers.read(one));
-    assert_eq!(outcome.unwrap(), 1, "it recovers");
+    assert_eq!(outcome.unwrap(), 1, "the pool recovers");
 }
 
 #[test]

@@ -7,13 +7,13 @@ use super::server::{TestServer, shared};
 use super::{Database, SCHEMA, TABLES};
 use crate::db::upgrade;
 
-/// Prepares the database behind a URL. Returns the sentence and whether a later start may succeed.
+/// Prepares the database behind a URL. Returns the text of the error, and whether a later start may succeed.
 fn refusal(url: &str, schema: &Schema<'_>) -> (String, bool) {
     let error = Target::parse(url).and_then(|target| prepare(&target, schema, Purpose::Create)).unwrap_err();
     (error.to_string(), error.may_pass())
 }
 
-/// Checks that a server is refused with this sentence.
+/// Checks that a server is refused with a sentence that contains this part.
 fn assert_refused(url: &str, part: &str, may_pass: bool) {
     let refusal = refusal(url, &SCHEMA);
     assert!(refusal.0.contains(part) && refusal.1 == may_pass, "{url}: {refusal:?}");

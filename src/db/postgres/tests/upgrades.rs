@@ -11,7 +11,7 @@ use crate::db::tx::{self, Tx};
 use crate::db::upgrade::{self, EngineSql, Step, Upgrade};
 use crate::domain::timestamp::Timestamp;
 
-/// The made-up upgrades to version 3: statements, a text of one engine, and code.
+/// Made-up upgrades to version 3, with a statement for every engine, a statement for one engine, and code.
 const UPGRADES: [Upgrade; 2] = [
     Upgrade {
         name: "a column",

@@ -87,7 +87,7 @@ fn rows_and_index_entries_of_an_erasure_are_gone_when_the_debt_is_settled() {
 }
 
 #[test]
-fn the_debt_of_a_server_that_has_ended_is_settled_by_another() {
+fn the_debt_of_a_server_that_has_stopped_is_settled_by_another() {
     let Some(database) = Database::with_erasure() else { return };
     database.end_sessions();
     assert!(database.is_owed());
@@ -121,7 +121,7 @@ fn the_debt_remains_while_an_older_snapshot_needs_the_rows() {
 #[test]
 fn a_prepared_transaction_holds_the_rows() {
     let Some(server) = super::TestServer::start(&["max_prepared_transactions=2"]) else { return };
-    // The server lives as long as the test process, as the shared one does.
+    // Like the shared server, this server runs until the test process ends.
     let database = Database::on(Box::leak(Box::new(server)));
     database.psql("CREATE TABLE people (id BIGINT PRIMARY KEY, name TEXT UNIQUE); CREATE TABLE other (id INT)");
     database.psql("BEGIN; INSERT INTO other VALUES (1); PREPARE TRANSACTION 'forgotten'");

@@ -34,7 +34,7 @@ fn transactions_of_two_writers_run_one_at_a_time() {
 }
 
 #[test]
-fn a_transaction_runs_again_after_a_serialization_failure_and_a_limited_number_of_times() {
+fn a_transaction_runs_again_after_serialization_failures_but_only_a_limited_number_of_times() {
     let Some(database) = Database::create() else { return };
     let mut writer = database.writer();
     let fail = "DO $$ BEGIN RAISE EXCEPTION 'planted' USING ERRCODE = '40001'; END $$";
@@ -143,7 +143,7 @@ fn a_panic_leaves_no_transaction_behind() {
 }
 
 #[test]
-fn a_statement_that_takes_too_long_is_unavailable_and_the_writer_goes_on() {
+fn a_statement_that_takes_too_long_fails_and_the_writer_continues() {
     let Some(database) = Database::create() else { return };
     let mut writer = database.writer();
     let outcome = writer.transaction(Mode::Durable, |connection| {
@@ -155,7 +155,7 @@ fn a_statement_that_takes_too_long_is_unavailable_and_the_writer_goes_on() {
 }
 
 #[test]
-fn a_transaction_is_unavailable_while_another_session_holds_the_lock() {
+fn a_transaction_is_refused_while_another_session_holds_the_lock() {
     let Some(database) = Database::create() else { return };
     let mut holder = database.writer();
     let mut writer = database.writer();

@@ -81,7 +81,8 @@ impl std::fmt::Display for OpenError {
         match self {
             Self::Missing(path) => write!(
                 f,
-                "{} does not exist; `appliance init`, `serve`, `bootstrap-admin` and `import` of a document create a new file",
+                "{} does not exist; `appliance init`, `serve`, `bootstrap-admin` and `import` of a document create a \
+                 new file",
                 path.display()
             ),
             Self::Foreign(path) => write!(
@@ -117,8 +118,8 @@ impl std::fmt::Display for OpenError {
             ),
             Self::Newer { path, found, known } => write!(
                 f,
-                "{} has version {found}, but this program supports only version {known}; the file was not changed; use a \
-                 newer version of the program",
+                "{} has version {found}, but this program supports only version {known}; the file was not changed; use \
+                 a newer version of the program",
                 path.display()
             ),
             Self::Older { path, found, known } => write!(
@@ -139,8 +140,8 @@ impl std::fmt::Display for OpenError {
             ),
             Self::Held(path) => write!(
                 f,
-                "{} is in use by another process, such as `appliance serve`, `restore`, `upgrade` or a large `import`; stop \
-                 it or choose another file with --db",
+                "{} is in use by another process, such as `appliance serve`, `restore`, `upgrade` or a large `import`; \
+                 stop that process, or choose another file with --db",
                 path.display()
             ),
             Self::Failed { path, why } => write!(f, "{} cannot be used: {why}", path.display()),

@@ -242,7 +242,7 @@ fn recognize(path: &Path) -> Result<FileState, OpenError> {
 fn inspect(path: &Path, connection: &Connection) -> Result<FileState, OpenError> {
     let number = |sql| connection.sqlite().query_row(sql, [], |row| row.get(0));
     let read = || -> Result<Result<FileState, OpenError>, rusqlite::Error> {
-        // One snapshot of the file, because another process may be creating it.
+        // All values are read from one snapshot, because another process may be creating the file.
         connection.sqlite().execute_batch("BEGIN")?;
         // Both numbers are in the header of the file. Counting the tables parses the whole schema.
         Ok(match (number("PRAGMA application_id")?, number("PRAGMA user_version")?) {

@@ -117,7 +117,7 @@ impl Identity {
 
     /// Commits the mark of this run and moves it into the file, before the service answers requests. A copy that
     /// overwrites the file in the first moments would otherwise get the mark. If this fails, for example on a full
-    /// disk, the job for checkpoints tries again.
+    /// disk, the checkpoint job tries again.
     ///
     /// # Errors
     /// [`OpenError::Failed`] if the file was already overwritten.

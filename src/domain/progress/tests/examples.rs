@@ -104,7 +104,7 @@ fn a_move_reversed_by_a_move_back_within_the_undo_period_is_never_visible() {
 /// Staff hired the candidate by mistake, and reversed the hire at a later step. The candidate sees neither the hire nor
 /// the reversal. A later move appears to begin at the step that the candidate's page shows.
 #[test]
-fn a_move_shows_nothing_of_hidden_decisions_before_it() {
+fn a_move_reveals_nothing_about_hidden_decisions_before_it() {
     let mut case = Case::new(&STEPS);
     let before = case.real();
     for (act, step) in [(ActKind::Hired, 0), (ActKind::Rejected, 2), (ActKind::Reopened, 2)] {
@@ -143,7 +143,7 @@ fn the_reopening_of_a_visible_rejection_is_visible_at_once() {
 }
 
 #[test]
-fn decisions_from_before_an_import_are_delayed_too() {
+fn decisions_from_before_an_import_are_also_hidden_until_the_delay_has_passed() {
     let case = |status, steps: &[StepStatus]| {
         let mut case = Case::new(steps);
         case.facts.application_status = status;

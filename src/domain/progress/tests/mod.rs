@@ -195,7 +195,8 @@ fn run(steps: &[StepStatus], acts: &[(usize, usize, i64)]) -> (Case, i64) {
 
 const STEPS: [StepStatus; 4] = [Validated, InProgress, Pending, Pending];
 
-/// Acts with pauses between them: some minutes, shorter or longer than the undo period, or some hours.
+/// Acts, each with the pause before it. A pause is either some minutes, which may be shorter or longer than the undo
+/// period, or some hours.
 fn acts() -> impl Strategy<Value = Vec<(usize, usize, i64)>> {
     let pause = prop_oneof![0..25_i64, (0..60_i64).prop_map(|hours| hours * 60)];
     proptest::collection::vec((0..ACTS.len(), 0..4_usize, pause), 0..14)

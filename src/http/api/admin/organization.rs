@@ -45,8 +45,8 @@ pub(in crate::http) fn routes() -> Vec<Route> {
     ]
 }
 
-/// The decoded members of the body. A setting whose member is missing does not change or, in a new organization, gets
-/// its default value.
+/// The decoded fields of the body. A setting whose field is missing does not change or, in a new organization, gets its
+/// default value.
 #[derive(Default)]
 struct OrganizationInput {
     slug: Option<Slug>,
@@ -69,7 +69,7 @@ struct OrganizationInput {
 }
 
 impl OrganizationInput {
-    /// Decodes all members except `name` and `slug`, which are required in a new organization and optional in a change.
+    /// Decodes all fields except `name` and `slug`, which are required in a new organization and optional in a change.
     fn decode(ctx: &Ctx, fields: &mut BodyFields) -> Self {
         let domain = fields.text("domain", DOMAIN_CHARACTERS_MAX);
         let logo = decode_logo(fields);
@@ -122,7 +122,7 @@ impl OrganizationInput {
         })
     }
 
-    /// Returns the theme after the change. Each member of `portal.theme` in the body replaces the stored member of the
+    /// Returns the theme after the change. Each field of `portal.theme` in the body replaces the stored field of the
     /// same name, and `null` removes it (RFC 7396, at the top level only).
     fn changed_theme(&self, before: &Theme) -> Result<Theme, Error> {
         let after = before.with_changes(&self.portal_theme)?;
@@ -145,8 +145,8 @@ fn decode_logo(fields: &mut BodyFields) -> Option<String> {
     fields.fault("logo", must_be)
 }
 
-/// Decodes the theme. Checks the members that pages use, and the nesting and the text of all members. A theme may have
-/// members that pages do not use.
+/// Decodes the theme. Checks the fields that pages use, and the nesting and the text of all fields. A theme may have
+/// fields that pages do not use.
 fn decode_theme(theme: &mut BodyFields) -> Map<String, Value> {
     let members = theme.free_members(|theme| {
         theme.boolean("showSalary");
@@ -155,7 +155,7 @@ fn decode_theme(theme: &mut BodyFields) -> Map<String, Value> {
             theme.fault::<()>("primaryColor", "must be a colour such as #0f766e");
         }
     });
-    // The theme is itself an object, so its members are already one level deep.
+    // The theme is itself an object, so its fields are already one level deep.
     for (name, flaw) in members.iter().filter_map(|(name, value)| Some((name, json::flaw_within(value, 1)?))) {
         theme.fault::<()>(name, flaw);
     }
@@ -245,7 +245,7 @@ fn decode_change(ctx: &Ctx, request: &Request) -> Result<(OrganizationId, Organi
     Ok((request.id_param("id", ORGANIZATION_ABSENT)?, input))
 }
 
-/// `PATCH /api/admin/organizations/{id}`: changes the members that the body contains. `enabled` disables or enables the
+/// `PATCH /api/admin/organizations/{id}`: changes the fields that the body contains. `enabled` disables or enables the
 /// organization.
 ///
 /// # Errors

@@ -144,7 +144,7 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<UserChangeInput, Error> {
     Ok(UserChangeInput { id: request.id_param("id", USER_ABSENT)?, email, name, platform_role, enabled })
 }
 
-/// `PATCH /api/admin/users/{id}`: changes the members that the body contains. A change ends the user's sessions and
+/// `PATCH /api/admin/users/{id}`: changes the fields that the body contains. A change ends the user's sessions and
 /// deletes their sign-in links if it disables the user, or if the new address differs in more than letter case. When a
 /// disabled user is enabled again, the user's API keys become valid, unless they were revoked or have expired.
 ///

@@ -30,7 +30,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CandidateChangeInput,
     Ok(CandidateChangeInput { id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?, name, email })
 }
 
-/// `PATCH /api/v1/candidates/{id}`: changes the members that the body contains.
+/// `PATCH /api/v1/candidates/{id}`: changes the fields that the body contains.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them; `forbidden` for a plain member;

@@ -95,7 +95,7 @@ impl WireCurrentStep {
     }
 }
 
-/// An application with its signups and steps. Only an application with the status `Hired` has the members of a hire.
+/// An application with its signups and steps. Only an application with the status `Hired` has the fields of a hire.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::http) struct WireApplicationInFull<'a> {

@@ -25,7 +25,7 @@
 //!
 //! - `body`: the schema of the request body. Members that are not `required` may also be null, which the service treats
 //!   as missing. The assembly adds null to the types of these members, including those of nested objects, so requests
-//!   and responses must not share these schemas. A fragment must state null only where null means something other than
+//!   and responses must not share these schemas. A fragment states null only where null means something other than
 //!   missing.
 //! - one of `data` (`{ success, data }` with this schema), `list` (the same with an array), `page` (with `pagination`,
 //!   and with the parameters `limit` and `cursor`), `answer` (exactly this schema) or `success` (no data). A fragment

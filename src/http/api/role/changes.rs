@@ -38,9 +38,9 @@ fn decode(_: &Ctx, request: &Request) -> Result<RoleChangesInput, Error> {
     Ok(RoleChangesInput { role: request.id_param("id", ROLE_NOT_VISIBLE)?, after })
 }
 
-/// `GET /api/v1/roles/{id}/changes`: the acts on the role's applications after the activity row that `after` names,
-/// oldest first. Without `after`, the answer has no changes, only the current cursor and the role's `ETag`. The cursors
-/// are ids, because the number of a row would reveal how much activity the whole file contains.
+/// `GET /api/v1/roles/{id}/changes`: returns the acts on the role's applications after the activity row that `after`
+/// names, oldest first. Without `after`, the answer has no changes, only the current cursor and the role's `ETag`. The
+/// cursors are ids, because the number of a row would reveal how much activity the whole database contains.
 ///
 /// # Errors
 /// `not_found` if the role does not exist or the caller may not see it; `validation_error` for an unknown `after`.

@@ -1,4 +1,4 @@
-//! Decodes the members of a new role or of a change to a role.
+//! Decodes the fields of a new role or of a change to a role.
 
 use jiff::civil::Date;
 
@@ -16,7 +16,7 @@ use crate::store::role::RoleRecord;
 
 const MAX_BELOW_MIN: &str = "must not be less than salaryMin";
 
-/// The members that a request contains. `Some(None)` clears a member.
+/// The fields that a request contains. `Some(None)` clears a field.
 #[derive(Debug, Default)]
 pub(in crate::http) struct RoleChange {
     name: Option<String>,
@@ -35,7 +35,7 @@ pub(in crate::http) struct RoleChange {
 }
 
 impl RoleChange {
-    /// Decodes all members except the name, which only a new role requires. Errors are collected in `fields`.
+    /// Decodes all fields except the name, which only a new role requires. Errors are collected in `fields`.
     pub(in crate::http) fn decode(fields: &mut BodyFields, name: Option<String>) -> Self {
         let text = |fields: &mut BodyFields, name: &str| fields.text(name, TEXT_CHARACTERS_MAX);
         let amount = |fields: &mut BodyFields, name: &str| fields.number(name, SALARY_MAX);

@@ -150,7 +150,7 @@ fn decode_change(_: &Ctx, request: &Request) -> Result<RoleChangeInput, Error> {
     Ok(RoleChangeInput { target, change })
 }
 
-/// `PATCH /api/v1/roles/{id}`: changes the members that the body contains; `null` clears a member. If there are more
+/// `PATCH /api/v1/roles/{id}`: changes the fields that the body contains; `null` clears a field. If there are more
 /// positions than hires, a filled role becomes open. If all positions are filled, an open role becomes filled.
 ///
 /// # Errors

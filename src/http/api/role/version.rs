@@ -1,4 +1,4 @@
-//! The version of a role. Answers have it as `ETag`, and requests that change the role or its steps can name it in
+//! The version of a role. Answers contain it as `ETag`, and requests that change the role or its steps can name it in
 //! `If-Match`.
 
 use hyper::header;

@@ -125,8 +125,8 @@ impl WireStep {
     }
 }
 
-/// The answer to a change. `warnings` has an entry if the organization has pay transparency and the role is published
-/// without a visible salary. The gate appends the entries about unknown members.
+/// The answer to a change. `warnings` has an entry if the organization has pay transparency enabled and the role is
+/// published without a visible salary. The gate appends the entries about unknown members.
 #[derive(Serialize)]
 pub(super) struct WireChangedRole {
     pub(super) success: bool,

@@ -6,7 +6,7 @@ use crate::http::pages::texts::Texts;
 use crate::http::pages::texts::console::backup::{BACKUP, BackupTexts};
 use crate::http::server::ctx::Ctx;
 
-/// The part of a page about backups.
+/// The part of a page that is about backups.
 pub(super) struct BackupPart {
     pub(super) words: &'static BackupTexts,
     pub(super) is_on: bool,

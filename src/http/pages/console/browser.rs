@@ -1,4 +1,4 @@
-//! The name of a browser, as people recognize it.
+//! The name of a browser, in a form that people recognize.
 
 /// The browsers, each with its product token. A browser also sends the tokens of the browsers that it imitates, so the
 /// order matters: the first entry whose token occurs names the browser.

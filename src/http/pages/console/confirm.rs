@@ -1,5 +1,5 @@
-//! `/app/confirm`: a user confirms their identity before a dangerous act, with a second factor or, without one, the
-//! password.
+//! `/app/confirm`: before a dangerous act, a user confirms their identity with a second factor or, without one, with
+//! the password.
 //!
 //! A handler calls [`require_recent`]. If the last confirmation is too old, the answer is a page that asks for a
 //! confirmation and carries the fields of the submitted form. The browser submits the page's form to `/app/confirm`. If
@@ -32,7 +32,7 @@ use crate::store::{self, Error, Grade, Tx};
 
 const PATH: &str = "/app/confirm";
 
-/// The page that opens after a confirmation if the form names none.
+/// The page that opens after a confirmation, or after its cancellation, if the URL names no other page.
 const START: &str = "/app";
 
 #[derive(Template)]
@@ -217,7 +217,8 @@ struct ConfirmInput {
     entered: Result<Entered, Refusal>,
 }
 
-/// Checks the code or the password. The check is throttled like a sign-in. Decodes the answer of an authenticator.
+/// Checks the code or the password, or decodes the answer of an authenticator. The check of a code or a password is
+/// throttled like a sign-in.
 ///
 /// # Errors
 /// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `unauthorized`

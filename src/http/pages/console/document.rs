@@ -39,7 +39,8 @@ struct DocumentPage {
 pub(super) fn routes() -> Vec<Route> {
     let page = "/app/{orgSlug}/documents/{id}";
     let (file, download) = ("/app/{orgSlug}/documents/{id}/file", "/app/{orgSlug}/documents/{id}/download");
-    // These routes write although they are `GET`: the activity records which user opened which attachment.
+    // The routes for the file write to the database although their method is `GET`: the activity records who opened
+    // which attachment.
     let answers: &[Answer] = &[(200, "")];
     let opens = |route: Route| route.writes(Grade::Vital).answering(answers);
     vec![

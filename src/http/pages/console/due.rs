@@ -9,7 +9,7 @@ use crate::http::pages::texts::{Texts, fill};
 /// The number of days ahead for which a weekday names the day.
 const WEEKDAYS_AHEAD: i32 = 6;
 
-/// Returns the words for a mark, such as `later until Thursday` or, once the day has come, `back today`.
+/// Returns the words for a mark, such as `put aside until Thursday` or, once the day has come, `back today`.
 pub(super) fn mark(texts: &Texts, today: Date, DueDay(day): DueDay) -> String {
     let words = LATER.of(texts);
     if day > today {
@@ -37,14 +37,14 @@ mod tests {
     use crate::http::pages::texts::of_tag;
 
     #[test]
-    fn a_mark_names_a_weekday_within_a_week_and_a_date_afterwards() {
+    fn a_mark_names_the_weekday_within_a_week_and_otherwise_the_date() {
         // This day is a Monday.
         let today = DueDay::parse("2026-11-23").unwrap().0;
         for (day, en, fr) in [
-            ("2026-11-24", "later until Tuesday", "plus tard, jusqu’à mardi"),
-            ("2026-11-29", "later until Sunday", "plus tard, jusqu’à dimanche"),
-            ("2026-11-30", "later until 30 November 2026", "plus tard, jusqu’au 30 novembre 2026"),
-            ("2027-11-23", "later until 23 November 2027", "plus tard, jusqu’au 23 novembre 2027"),
+            ("2026-11-24", "put aside until Tuesday", "mise de côté jusqu’à mardi"),
+            ("2026-11-29", "put aside until Sunday", "mise de côté jusqu’à dimanche"),
+            ("2026-11-30", "put aside until 30 November 2026", "mise de côté jusqu’au 30 novembre 2026"),
+            ("2027-11-23", "put aside until 23 November 2027", "mise de côté jusqu’au 23 novembre 2027"),
             ("2026-11-23", "back today", "de retour aujourd’hui"),
             ("2026-11-20", "back since 20 November 2026", "de retour depuis le 20 novembre 2026"),
         ] {

@@ -1,4 +1,4 @@
-//! Reads the fields of a form with the checks that the API applies to the members of a body.
+//! Reads the fields of a form with the checks that the API applies to the fields of a JSON body.
 
 use serde_json::{Map, Value};
 

@@ -139,7 +139,7 @@ pub(super) fn offers_passkey(tx: &Tx<'_>, link: &SignInLink) -> Result<bool, Err
 }
 
 /// Returns the sentences about the link: who made it, which organizations it opens, and with which address the user
-/// signs in. For the demo, returns only its own sentence.
+/// signs in. For the link of the demo, returns only the sentence about the demo.
 fn lines(tx: &Tx<'_>, words: &JoinTexts, link: &SignInLink) -> Result<Vec<String>, Error> {
     if link.purpose == LinkPurpose::Demo {
         return Ok(vec![words.demo.to_owned()]);

@@ -28,8 +28,8 @@ use crate::store::access::VisibleOrganization;
 use crate::store::activity::organization_changes::{self, OrganizationChange, OrganizationChanges};
 use crate::store::{self, Error, Tx};
 
-/// The refusal of an unknown cursor. The usual cause is that the file was restored from a backup that is older than the
-/// page.
+/// The refusal of an unknown cursor. The usual cause is that the database was restored from a backup that is older than
+/// the page.
 const UNKNOWN_CURSOR: Refusal = Refusal::Gone("the service does not know this state of the page; load the page again");
 
 /// Creates the route by which a page asks for changes.
@@ -70,7 +70,7 @@ impl Live {
 /// a cursor, returns an empty list with the newest cursor.
 ///
 /// # Errors
-/// `gone` if the organization has no such cursor.
+/// `gone` for an unknown cursor.
 pub(super) fn changes(
     tx: &Tx<'_>,
     organization: &VisibleOrganization,

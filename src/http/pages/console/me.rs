@@ -198,8 +198,8 @@ fn decode_password(ctx: &Ctx, request: &Request) -> Result<(Visit, PasswordChang
     Ok((visit, change))
 }
 
-/// Succeeds if the user has confirmed their identity recently, or has a password and no second factor: the current
-/// password is then the confirmation. Returns whether the user has a password.
+/// Succeeds if the user has confirmed their identity recently. Also succeeds if the user has a password and no second
+/// factor, because the current password is then the confirmation. Returns whether the user has a password.
 ///
 /// # Errors
 /// The errors of [`confirm::require_recent_or_return`].

@@ -150,7 +150,7 @@ fn row(
     })
 }
 
-/// Returns the name of the user who rejected the candidate, also if the rejection reversed a hire. Returns `None` if
+/// Returns the name of the user who rejected the candidate, even if the rejection reversed a hire. Returns `None` if
 /// the latest decision in the activity is not a rejection by a user.
 fn decider(tx: &Tx<'_>, organization: &VisibleOrganization, found: &NotSelected) -> Result<Option<String>, Error> {
     let (candidate, application) = (&found.candidate_id, &found.application_id);

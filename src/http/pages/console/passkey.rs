@@ -28,7 +28,7 @@ const BROWSER_COOKIE_MAX_AGE_S: u64 = 60 * 60;
 
 /// The refusal if the base URL of the service rules out passkeys.
 const UNAVAILABLE: Refusal =
-    Refusal::Conflict("passkeys require https, or localhost, and a host name in the base URL of the service");
+    Refusal::Conflict("passkeys require a base URL with a host name, and with https unless the host is localhost");
 
 /// A browser to which challenges are bound.
 pub(super) struct Browser {

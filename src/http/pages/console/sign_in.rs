@@ -195,8 +195,8 @@ pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language
     })
 }
 
-/// Returns the page to open, or the form to submit, after the sign-in. A sign-in is also a confirmation, so if the
-/// request was a confirmation, returns the page or form that waited for that confirmation.
+/// Returns the page to open, or the form to submit, after the sign-in. If the request was a confirmation, returns the
+/// page or the form that waited for it, because the sign-in is also a confirmation.
 fn carried_by(request: &StaffRequest) -> Carried {
     let Some(target) = return_path::parse(&request.target) else { return Carried::default() };
     let send = |target| Carried { next: None, sent: Some(SentForm { target, fields: request.fields.clone() }) };

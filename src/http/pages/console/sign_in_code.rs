@@ -1,4 +1,4 @@
-//! `/sign-in/code`: the second step of a sign-in, with the code of an authenticator app or a recovery code.
+//! `/sign-in/code`: the second step of a sign-in, with a code from the authenticator app or a recovery code.
 //!
 //! Between the two steps there is no session. A cookie proves that this browser has sent the correct password, or has
 //! used a sign-in link, within the last five minutes.

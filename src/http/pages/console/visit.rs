@@ -30,7 +30,7 @@ pub(super) struct Visit {
     pub(super) theme: Option<&'static str>,
     /// The organization's slug in the path, or an empty string.
     slug: String,
-    /// Whether one of the console's modules sent the request and replaces parts of its page with the answer.
+    /// Whether one of the console's JavaScript modules sent the request, to replace parts of the page with the answer.
     pub(super) wants_parts: bool,
 }
 
@@ -136,8 +136,8 @@ pub(super) fn id<I: Id>(request: &Request, name: &str) -> Result<I, Refusal> {
     request.id_param(name, ABSENT)
 }
 
-/// Returns the user whose session sent the request. A `decode` function needs this only if it checks a password or a
-/// code. All other handlers get the principal that their transaction has verified.
+/// Returns the user of the session that the request names. A `decode` function needs the user only if it checks a
+/// password or a code. All other handlers get the principal that their transaction has verified.
 ///
 /// # Errors
 /// `unauthorized` without a session.

@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_time_of_today_has_no_day() {
+    fn a_time_today_is_shown_without_the_day() {
         let morning = Timestamp::from_micros(1_763_809_200_000_000);
         for (hours, expected) in [(0, "11:00"), (12, "11:00"), (13, "22 November 2025, 11:00")] {
             let now = Timestamp::from_micros(morning.micros() + hours * 3_600_000_000);

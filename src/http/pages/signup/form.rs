@@ -129,8 +129,9 @@ struct FormPage<'a> {
 
 struct FieldErrorView {
     field: FormField,
-    label: &'static str,
     text: String,
+    /// The line of the list of errors.
+    line: String,
 }
 
 impl<'a> FormPage<'a> {
@@ -145,10 +146,11 @@ impl<'a> FormPage<'a> {
         let role = ("role", invitation.role_name.as_str());
         let title = fill(texts.title, &[role, organization]);
         let title = if form.has_errors() { fill(texts.title_with_errors, &[("title", &title)]) } else { title };
-        let view = |(field, error): &(FormField, FieldError)| FieldErrorView {
-            field: *field,
-            label: form_error::field_label(texts, *field),
-            text: form_error::field_error_text(texts, *field, *error),
+        let view = |(field, error): &(FormField, FieldError)| {
+            let label = form_error::field_label(texts, *field);
+            let text = form_error::field_error_text(texts, *field, *error);
+            let line = fill(texts.field_error, &[("field", label), ("error", &text)]);
+            FieldErrorView { field: *field, text, line }
         };
         Self {
             frame: visit.frame(Some(invitation), title),

@@ -39,7 +39,7 @@ impl LinkButton {
 }
 
 /// Returns the response to a GET for a link without a form: an unknown or expired link, or a link to a role that does
-/// not accept applications. `None` is an unknown link.
+/// not accept applications. For an unknown link, `invitation` is `None`.
 pub(super) fn link_without_form(visit: &SignupVisit, invitation: Option<&Invitation>) -> Result<Reply, Error> {
     no_form(visit, invitation, None)
 }

@@ -62,10 +62,10 @@ pub(in crate::http) struct Forms {
     pub(in crate::http) none_is_one: bool,
     /// The currencies (ISO 4217) that are written with a symbol.
     pub(in crate::http) currencies: &'static [(&'static str, &'static str)],
-    /// An amount, with `{symbol}` and `{amount}`; and the same with a currency code.
+    /// The patterns for an amount, with a currency symbol and with a currency code: `{symbol}`, `{amount}`.
     pub(in crate::http) money: &'static str,
     pub(in crate::http) money_by_code: &'static str,
-    /// A range, with `{symbol}`, `{from}` and `{to}`; and the same with a currency code.
+    /// The patterns for a range, with a currency symbol and with a currency code: `{symbol}`, `{from}`, `{to}`.
     pub(in crate::http) range: &'static str,
     pub(in crate::http) range_by_code: &'static str,
     /// A salary with only a minimum and a salary with only a maximum, each with `{amount}`.
@@ -217,6 +217,8 @@ pub(in crate::http) struct Signup {
     /// The title of a form with errors (`{title}`), and the heading of the list of errors.
     pub(in crate::http) title_with_errors: &'static str,
     pub(in crate::http) errors: &'static str,
+    /// A line of that list: the label of the field (`{field}`) and its `{error}`.
+    pub(in crate::http) field_error: &'static str,
     pub(in crate::http) name_missing: &'static str,
     pub(in crate::http) email_missing: &'static str,
     pub(in crate::http) consent_missing: &'static str,
@@ -381,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_have_the_order_and_tags_of_the_languages() {
+    fn texts_have_the_tags_of_the_languages_in_the_same_order() {
         let tags: Vec<_> = ALL.iter().map(|texts| texts.tag).collect();
         assert_eq!(tags, language::TAGS);
         for tag in tags {

@@ -119,7 +119,7 @@ impl Orderer {
             let late = || format!("the order was not complete within {} seconds", ATTEMPT_TIMEOUT.as_secs());
             tokio::time::timeout(ATTEMPT_TIMEOUT, ordering).await.unwrap_or_else(|_| Err(late()))
         });
-        // A lookup of a host name may still block a thread of the runtime.
+        // A lookup of a host name may still block a thread of the runtime, so do not wait for the runtime's threads.
         runtime.shutdown_background();
         ordered
     }
@@ -154,8 +154,8 @@ impl Orderer {
         let _ = self.folder.write_state(&State::new(&self.settings, &begun, self.ordered_from.clone(), why));
     }
 
-    /// Stores the state. If the state cannot be stored, a restart forgets the wait and may make another attempt at
-    /// once, but only while the disk has room for a certificate.
+    /// Stores the state. If the state cannot be stored, the wait is lost at a restart. The service may then make
+    /// another attempt at once, but only while the disk has room for a certificate.
     fn store_state(&self, last_failure: Option<String>) {
         self.orders.report(&self.attempts);
         let _ = self.folder.write_state(&State::new(

@@ -64,7 +64,8 @@ impl AcmeFolder {
     /// Checks the folder, if it exists.
     ///
     /// # Errors
-    /// A sentence for operators if the folder cannot be used, is not a folder, or is open to other users.
+    /// A sentence for operators if the folder cannot be used, if it is open to other users, or if something else has
+    /// its name.
     pub fn check(&self) -> Result<(), String> {
         let shown = self.0.display();
         match fs::symlink_metadata(&self.0) {
@@ -117,7 +118,7 @@ impl AcmeFolder {
         Ok(Reserved { file, path, target: self.certificate_path() })
     }
 
-    /// Returns the content of a file of the folder, or `None` if the file does not exist.
+    /// Returns the content of a file in the folder, or `None` if the file does not exist.
     pub(super) fn read(&self, name: &str) -> io::Result<Option<Vec<u8>>> {
         let file = match File::open(self.0.join(name)) {
             Ok(file) => file,

@@ -89,7 +89,7 @@ fn read_stored(folder: &AcmeFolder) -> Result<Option<Pair>, String> {
         Err(error) => return Err(format!("the stored certificate {} cannot be read: {error}", shown.display())),
     };
     let moved = match folder.set_certificate_aside() {
-        Ok(aside) => format!("it is now {}, and a new one is ordered", aside.display()),
+        Ok(aside) => format!("it was moved to {}, and a new one is ordered", aside.display()),
         Err(error) => format!("it cannot be moved aside ({error}), and a new one is ordered"),
     };
     Err(format!("the stored certificate {} cannot be used: {why}; {moved}", shown.display()))
@@ -122,7 +122,7 @@ pub async fn follow(acme: Acme, ctx: Arc<Ctx>, mut hangups: Signal) {
                 }
             }
         } else if is_asked {
-            ctx.telemetry.note(now, None, &format!("SIGHUP: the next attempt to get a certificate may be at {next}"));
+            ctx.telemetry.note(now, None, &format!("SIGHUP: no attempt to get a certificate is allowed before {next}"));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Tests of the members of a body.
+//! Tests of reading the members of a body.
 
 use super::*;
 

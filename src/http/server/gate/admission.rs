@@ -65,7 +65,7 @@ pub(super) async fn admit(
         request.origin().require_same(&ctx.settings.origin)?;
     }
     if route.access == AccessRule::Staff {
-        // Every page of the console answers a repeated `lang` in the same way, even if it does not show any text.
+        // Every page of the console answers a repeated `lang` in the same way, even a page without text.
         request.language()?;
     }
     if route.requires_second_factor {

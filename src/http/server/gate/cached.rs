@@ -78,7 +78,7 @@ fn is_read(request: &Request<Incoming>) -> bool {
     matches!(*request.method(), Method::GET | Method::HEAD) && request.body().is_end_stream()
 }
 
-/// Returns whether another server can have made a cached response outdated.
+/// Returns whether another server may have made a cached response outdated.
 fn needs_comparison(ctx: &Ctx, cached: &CachedResponse) -> bool {
     ctx.store.shares_portals() && cached.organization().is_some()
 }

@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn white_space_escapes_and_member_order_do_not_change_the_canonical_body() {
+    fn escapes_white_space_and_member_order_do_not_change_the_canonical_body() {
         let sorted = |body: &str| {
             let mut text = String::new();
             write_sorted(&json::parse(body.as_bytes()).unwrap(), &mut text);

@@ -39,7 +39,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<Value, Error> {
     Ok(json!({ "name": form.text("name")?, "file": file }))
 }
 
-/// Returns the routes `/healthz`, which needs no transaction, and `/readyz`, which reads and writes the file.
+/// Returns the routes `/healthz`, which needs no transaction, and `/readyz`, which reads and writes the database.
 fn health_routes() -> Vec<Route> {
     let ready = |_: &Ctx, tx: &Tx<'_>, (): &()| store::health::touch(tx).map(|()| Reply::text("ready"));
     vec![
@@ -269,8 +269,8 @@ fn slow_uploads_complete_and_do_not_block_other_requests() {
         assert!(began.elapsed() < Duration::from_secs(20));
         std::thread::yield_now();
     }
-    // While the uploads wait, the service answers a request that reads and writes the file, one that does neither, and
-    // another upload.
+    // While the uploads wait, the service answers a request that reads and writes the database, one that does neither,
+    // and another upload.
     for path in ["/readyz", "/healthz"] {
         let mut stream = service.send(format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n").as_bytes());
         assert_eq!(read_response(&mut stream).0, 200);

@@ -116,7 +116,7 @@ impl Reply {
     }
 
     /// Allows the response cache to serve the reply for as long as the service runs, because the reply contains no data
-    /// from the file.
+    /// from the database.
     pub(in crate::http) fn valid_forever(self) -> Self {
         Self { validity: Validity::Forever, ..self.ensure_tag() }
     }

@@ -116,7 +116,7 @@ impl Reply {
         Ok(reply)
     }
 
-    /// Names the language of the page. Other readers can get another language, so the response varies by
+    /// Names the language of the page. Other people can get the page in another language, so the response varies by
     /// `Accept-Language`.
     pub(in crate::http) fn in_language(self, tag: &str) -> Self {
         self.with(header::CONTENT_LANGUAGE, tag).with(header::VARY, "Accept-Language")

@@ -1,8 +1,8 @@
 //! Tests that the two texts of the schema create the same tables.
 //!
 //! The tests compare the texts, not the catalogs of two databases. SQLite stores a constraint only as text, PostgreSQL
-//! prints constraints in a form of its own, and the comparison of texts needs no PostgreSQL. It does not show that
-//! PostgreSQL accepts its text, or that the bodies of its functions do the same as the triggers of SQLite.
+//! prints constraints in a form of its own, and the comparison of texts needs no PostgreSQL. The comparison does not
+//! show that PostgreSQL accepts its text, or that the bodies of its functions do the same as the triggers of SQLite.
 
 mod text;
 
@@ -111,7 +111,10 @@ fn compare_tables(name: &str, sqlite: &Table, postgres: &Table, found: &mut Vec<
         column.name == "number" && postgres.keys.contains("PRIMARY KEY number") && name != "activities"
     };
     for column in postgres.columns.iter().filter(|column| column.is_identity != is_assigned(column)) {
-        found.push(format!("columns of {name}: {} must be an identity, or must not", column.name));
+        found.push(format!(
+            "columns of {name}: {} must be an identity column if and only if SQLite assigns it",
+            column.name
+        ));
     }
     let checks = postgres.checks.iter().map(|check| translate(check)).collect();
     compare_sets("checks", name, &sqlite.checks, &checks, found);

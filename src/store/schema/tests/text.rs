@@ -37,9 +37,9 @@ pub(super) struct Column {
 
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Trigger {
-    /// Such as `AFTER UPDATE OF a , b ON c`.
+    /// The time, the event and the table, such as `AFTER UPDATE OF a , b ON c`.
     pub event: String,
-    /// Empty for a trigger that always runs.
+    /// The condition; empty for a trigger that always runs.
     pub condition: String,
     /// The statements of the trigger, or the function that it calls.
     pub action: String,

@@ -84,7 +84,7 @@ fn each_server_reads_only_the_rows_that_the_other_has_appended() {
     let ((one, _), (other, _)) = (database.start(1), database.start(2));
     append(&one, &[1; 3_000]);
     append(&other, &[1, 2]);
-    // Without statistics, the server scans a table of this size as a whole.
+    // Without statistics, PostgreSQL scans a table of this size as a whole.
     database.server.psql(&database.name, "ANALYZE api_key_usage");
     for _ in 0..5 {
         let reads = [append(&one, &[2, 1, 2]), append(&other, &[1, 1]), append(&other, &[2])];
@@ -103,7 +103,7 @@ fn a_server_reports_each_request_on_the_other_server_once() {
     other.note_requests_elsewhere_by(move |requests| of_store.lock().unwrap().extend_from_slice(requests));
     append(&one, &[1, 2]);
     append(&one, &[2]);
-    // Both clocks agree, so no background job moves rows. Rows that were moved are not noted.
+    // Both clocks agree, so no background job redates rows. A request whose row was redated is not reported.
     for world in [one_world, other_world] {
         world.pass(Duration::from_secs(60));
     }
@@ -114,7 +114,7 @@ fn a_server_reports_each_request_on_the_other_server_once() {
     let noted = noted.lock().unwrap();
     let keys: Vec<i64> = noted.iter().map(|(key_number, _)| *key_number).collect();
     assert_eq!(keys, [1, 2, 2, 1]);
-    // The rows differ by a few microseconds, because each has a time of its own.
+    // The times of the rows differ by a few microseconds, because no two rows have the same time.
     assert!(noted[..3].iter().all(|(_, age)| (59..=60).contains(&age.as_secs())), "{noted:?}");
     assert!(noted[3].1 < Duration::from_secs(1), "{noted:?}");
 }
@@ -126,7 +126,7 @@ fn rows_that_another_server_redates_are_read_again() {
     // The background job of this server redates no rows, because this clock and the believed clock do not agree.
     world.set(BEGINNING.minus(Duration::from_secs(36_000)));
     append(&ahead, &[1, 2, 2, 2]);
-    // The first slice redates the newest row of one key, but not the newest row of all keys.
+    // The first slice redates the newest row of one key, but not the newest row of the log.
     for (rows_max, moved) in [(1, 1), (100, 5), (100, 2)] {
         let slice = move |tx: &Tx<'_>| redate::redate(tx, rows_max);
         assert_eq!(right.parts.writer.run(slice).unwrap(), moved);

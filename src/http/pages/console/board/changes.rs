@@ -65,8 +65,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<ChangesInput, Error> 
 /// organization. If no change concerns the board, the answer contains only the next cursor.
 ///
 /// # Errors
-/// `not_found` if the role does not exist in the organization, or the caller may not see it; `gone` for a cursor that
-/// the organization does not have.
+/// `not_found` if the role does not exist in the organization, or the caller may not see it; `gone` for an unknown
+/// cursor.
 pub(super) fn changes(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangesInput) -> Result<Reply, Error> {
     let scene = input.board.load(tx, who)?;
     let Some(found) = live::changes(tx, &scene.organization, input.after.as_deref())? else {

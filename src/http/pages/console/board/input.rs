@@ -41,7 +41,7 @@ pub(super) enum Wanted {
     Decision(BatchDecision),
     /// Undoes the decisions of this batch.
     Undo(DecisionBatchId),
-    /// Puts the candidates aside, but the form has no valid day.
+    /// Asks for the day again, because a form that puts the candidates aside has no valid day.
     LaterWithoutDay,
     /// Asks for the details of a decision.
     Question(Question),

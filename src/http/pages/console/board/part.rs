@@ -70,7 +70,7 @@ impl<'a> PartSource<'a> {
         Ok(counts)
     }
 
-    /// Returns the median time of arrival at a step. Remembers it, because the cards of one answer are at few steps.
+    /// Returns the median time of arrival at a step. Caches it, because the cards of one answer are at few steps.
     fn median(&self, step: &RoleStepId) -> Result<Timestamp, Error> {
         if let Some(median) = self.medians.borrow().get(step) {
             return Ok(*median);

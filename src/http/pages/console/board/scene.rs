@@ -1,4 +1,4 @@
-//! The request for a board, and the board's role.
+//! A request about a board, and the board's role.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -15,7 +15,7 @@ use crate::store::{self, Error, Tx};
 /// The value of `step` that shows the hired candidates on a narrow screen.
 pub(super) const HIRED: &str = "hired";
 
-/// A request for a board, or for something on it.
+/// A request about a board.
 pub(super) struct BoardInput {
     pub(super) visit: Visit,
     pub(super) role: RoleId,
@@ -63,7 +63,7 @@ impl Scene {
         format!("/app/{}/roles/{}", self.organization.slug, self.role.id)
     }
 
-    /// Returns the role as decision batches name it.
+    /// Returns the ids by which decision batches identify the role.
     pub(super) fn batch_role(&self) -> BatchRole<'_> {
         BatchRole { organization_id: &self.organization.id, id: &self.role.id }
     }

@@ -57,8 +57,7 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ChangesInput, Error
 /// the next cursor.
 ///
 /// # Errors
-/// `not_found` if the candidate does not exist or the caller may not see them; `gone` for a cursor that the
-/// organization does not have.
+/// `not_found` if the candidate does not exist or the caller may not see them; `gone` for an unknown cursor.
 pub(super) fn changes(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangesInput) -> Result<Reply, Error> {
     let organization = input.page.visit.organization(tx, who)?;
     let candidate = store::candidate::find(tx, &organization.id, &input.page.id)?.ok_or(ABSENT)?;

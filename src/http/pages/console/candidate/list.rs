@@ -25,7 +25,7 @@ use crate::store::candidate::Candidate;
 use crate::store::candidate::search::Filter;
 use crate::store::{self, Error, Tx};
 
-/// The maximum length of a search, in characters: far more than a name and an address.
+/// The maximum length of a search, in characters: far more than a name and an address usually have.
 const SEARCH_CHARACTERS_MAX: usize = 200;
 
 #[derive(Template)]

@@ -157,8 +157,8 @@ pub(super) fn decode_withdraw(_: &Ctx, request: &Request) -> Result<WithdrawInpu
 ///
 /// # Errors
 /// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member; as a
-/// page, `conflict` if the application has changed since the page was shown or has ended, and `validation_error` for an
-/// invalid reason.
+/// page, `conflict` if the application has ended, or has changed since the page was shown, and `validation_error` for
+/// an invalid reason.
 pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &WithdrawInput) -> Result<Reply, Error> {
     let scene = form.target.load(tx, who)?;
     let checked = scene.require_open_to(&form.target).and_then(|()| form.fault.clone().map_or(Ok(()), Err));

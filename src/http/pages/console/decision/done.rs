@@ -52,9 +52,9 @@ pub(in crate::http::pages::console) fn decode(request: &Request) -> Result<Optio
     Ok(request.query("done")?.as_deref().and_then(ApplicationId::parse))
 }
 
-/// Returns the message about the latest act on an application, if the user made that act at most [`MESSAGE_AGE_MAX`]
-/// ago. The act is a decision or a change to the later mark. Returns `None` for an application of another organization.
-/// After an undo, the browser returns to the page at the path `back`.
+/// Returns the message about the latest act on an application, if the act is this user's own and at most
+/// [`MESSAGE_AGE_MAX`] old. The act is a decision or a change to the later mark. Returns `None` for an application of
+/// another organization. After an undo, the browser returns to the page at the path `back`.
 pub(in crate::http::pages::console) fn message(
     tx: &Tx<'_>,
     who: &Principal,

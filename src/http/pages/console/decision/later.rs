@@ -50,7 +50,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<LaterForm, Error> {
 ///
 /// # Errors
 /// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member; as a
-/// page, `conflict` if the application has changed since the page was shown or has ended, and `validation_error` for a
+/// page, `conflict` if the application has ended, or has changed since the page was shown, and `validation_error` for a
 /// missing or invalid day.
 pub(super) fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &LaterForm) -> Result<Reply, Error> {
     let scene = load(tx, who, &form.target)?;

@@ -2,11 +2,11 @@
 //! afterwards (`done`), and the pages that explain refusals (`refused`). `scene` loads the application. The board and
 //! the page that closes out a role send decisions on several candidates to handlers of their own.
 //!
-//! Browsers submit a form to `/app/{orgSlug}/applications/{id}/…`. It names the page to which they return (`back`).
-//! Unless it undoes an act, the form also names the state that the page showed (`seen`). To advance, reject or reopen,
-//! it names the step (`step`); for a move, `step` is the destination. If the act succeeds, the answer is a 303 to the
-//! page that `back` names, with the id of the application as `done`. A page that gets `done` shows the
-//! [`done::message`].
+//! A browser submits a form to `/app/{orgSlug}/applications/{id}/…`. The form names the page to which the browser
+//! returns (`back`). Unless the form undoes an act, it also names the state that the page showed (`seen`). A form that
+//! advances, rejects or reopens names the step (`step`); in the form of a move, `step` is the destination. If the act
+//! succeeds, the answer is a 303 to the page that `back` names, with the id of the application as `done`. A page that
+//! gets `done` shows the [`done::message`].
 
 mod act;
 pub(super) mod done;

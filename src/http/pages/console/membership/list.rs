@@ -1,4 +1,4 @@
-//! The part of the members that the page shows: the search, and the position in the list.
+//! Selects the members that the page shows, by the search and the position in the list.
 
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
@@ -13,10 +13,10 @@ use crate::store::access::VisibleOrganization;
 use crate::store::membership::MemberProfile;
 use crate::store::{self, Error, Tx};
 
-/// The maximum length of a search, in characters: far more than a name and an address.
+/// The maximum length of a search, in characters: far more than a name and an address usually have.
 const SEARCH_CHARACTERS_MAX: usize = 200;
 
-/// The query of the page. Its forms have the same query, so that the browser returns to the same members.
+/// The query of the page. The forms of the page have the same query, so that the browser returns to the same members.
 #[derive(Debug, Clone)]
 pub(super) struct MemberQuery {
     pub(super) q: String,
@@ -28,7 +28,7 @@ pub(super) struct MemberQuery {
 pub(super) struct MemberRows {
     pub(super) members: Vec<MemberProfile>,
     pub(super) next_cursor: Option<String>,
-    /// Whether the search was not carried out, because it has too many words.
+    /// Whether the search was refused because it has too many words.
     pub(super) is_refused: bool,
 }
 
@@ -68,8 +68,8 @@ impl MemberQuery {
         if parts.is_empty() { String::new() } else { format!("?{}", parts.join("&")) }
     }
 
-    /// Loads the members of the page. To sort, the service reads the names of all members of the organization. This
-    /// takes a millisecond for 1,000 members.
+    /// Loads the members of the page. To sort them, the service reads the names of all members of the organization,
+    /// which takes a millisecond for 1,000 members.
     pub(super) fn load(
         &self,
         tx: &Tx<'_>,

@@ -30,7 +30,7 @@ use crate::store::membership::{MemberProfile, OrgMember};
 use crate::store::{self, Error, Grade, Tx};
 
 const ALREADY_MEMBER: Refusal = Refusal::Conflict("the user is already a member of the organization");
-const CHANGED_MEANWHILE: Refusal = Refusal::Conflict("somebody else has changed the member");
+const CHANGED_MEANWHILE: Refusal = Refusal::Conflict("somebody else has changed the member's organization role");
 
 pub(super) fn routes() -> Vec<Route> {
     let members = "/app/{orgSlug}/members";
@@ -133,14 +133,14 @@ fn checked(typed: &TypedInvitation) -> Result<Invitation, Refusal> {
     Ok(Invitation { name, email, org_role })
 }
 
-/// `POST /app/{orgSlug}/members`: adds a person to the organization, and creates the user if there is none with the
-/// address. If the person has no account yet, and the caller may make a link for them, the answer shows a link once.
+/// `POST /app/{orgSlug}/members`: adds a person to the organization, and creates the user if no user has the address.
+/// If the person has no account yet, and the caller may make a link for them, the answer shows a link once.
 ///
 /// # Errors
 /// Each refusal is rendered as a page: `not_found` if the organization does not exist or the caller may not see it;
-/// `forbidden` unless the caller may give this role; the errors of [`require_recent_for`]; `validation_error` with the
-/// form; `conflict` if the person is already a member, unless they have no account yet, the form names their role and
-/// the caller may make a link for them.
+/// `forbidden` unless the caller may give this organization role; the errors of [`require_recent_for`];
+/// `validation_error` with the form; `conflict` if the person is already a member, unless they have no account yet, the
+/// form names their organization role and the caller may make a link for them.
 fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> Result<Reply, Error> {
     let organization = input.list.visit.organization(tx, who)?;
     require_administrator(organization.caller)?;
@@ -178,7 +178,7 @@ fn invite(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &InvitationInput) -> R
     show_link(ctx, tx, who, &input.list, &organization, &member)
 }
 
-/// Requires a recent confirmation if one of these roles may administer the organization.
+/// Requires a recent confirmation if one of these organization roles may administer the organization.
 ///
 /// # Errors
 /// The errors of [`require_recent`].
@@ -187,10 +187,11 @@ fn require_recent_for(tx: &Tx<'_>, who: &Principal, org_roles: &[Option<OrgRole>
     if org_roles.iter().any(administers) { require_recent(tx, who) } else { Ok(()) }
 }
 
-/// Adds a user to the organization. Creates the user if there is none.
+/// Adds a user to the organization. Creates the user if no user has the address.
 ///
 /// # Errors
-/// `forbidden` if the role or the person is above the caller, or the caller does not administer the organization.
+/// `forbidden` if the organization role or the person is above the caller, or the caller does not administer the
+/// organization.
 fn add(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -293,7 +294,7 @@ impl MemberVisit {
     }
 }
 
-/// A new role for a member, and the role that the form showed.
+/// A new organization role for a member, and the one that the form showed.
 struct RoleInput {
     member: MemberVisit,
     org_role: OrgRole,
@@ -302,21 +303,21 @@ struct RoleInput {
 
 /// # Errors
 /// The errors of [`decode_member`]; `unsupported_media_type` for a body that is not a form; `validation_error` for an
-/// unknown role.
+/// unknown organization role.
 fn decode_role(ctx: &Ctx, request: &Request) -> Result<RoleInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let member = decode_member(ctx, request)?;
     let role = |name| Ok::<_, Refusal>(form.text(name)?.and_then(OrgRole::parse));
-    let org_role = role("orgRole")?.ok_or_else(|| Refusal::invalid("orgRole", "must be a role"))?;
+    let org_role = role("orgRole")?.ok_or_else(|| Refusal::invalid("orgRole", "must be an organization role"))?;
     Ok(RoleInput { member, org_role, before: role("before")? })
 }
 
-/// `POST /app/{orgSlug}/members/{userId}/role`: gives a member another role.
+/// `POST /app/{orgSlug}/members/{userId}/role`: gives a member another organization role.
 ///
 /// # Errors
-/// Each refusal is rendered as a page: the errors of [`MemberVisit::find`]; `forbidden` if the member or the role is
-/// above the caller; the errors of [`require_recent_for`]; `conflict` if no owner would remain, or if somebody else has
-/// changed the member since the form was made.
+/// Each refusal is rendered as a page: the errors of [`MemberVisit::find`]; `forbidden` if the member or the
+/// organization role is above the caller; the errors of [`require_recent_for`]; `conflict` if no owner would remain, or
+/// if somebody else has changed the member's organization role since the form was made.
 fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Result<Reply, Error> {
     let (organization, member) = input.member.find(tx, who)?;
     let refuse = |refusal: &Refusal, message| input.member.refuse(tx, who, &organization, refusal, message);

@@ -69,8 +69,8 @@ struct MemberView {
     has_factor: bool,
     role_field: Field,
     role_before: &'static str,
-    /// The reason why the control for the role is disabled, if it is. The next two fields do the same for the buttons
-    /// that make a link and remove the member.
+    /// The reason why the control for the organization role is disabled, if it is. The next two fields are the reasons
+    /// for the button that makes a link and for the button that removes the member.
     role_obstacle: Option<&'static str>,
     link_obstacle: Option<&'static str>,
     removal_obstacle: Option<&'static str>,
@@ -216,7 +216,7 @@ fn view(
     }
 }
 
-/// Returns the roles that the caller may give a person, and the role that the person has.
+/// Returns the organization roles that the caller may give a person, and the one that the person has.
 fn assignable(caller: CallerRoles, facts: MemberFacts) -> Vec<OrgRole> {
     let all = OrgRole::WORDS.iter().filter_map(|word| OrgRole::parse(word));
     all.filter(|role| facts.org_role == Some(*role) || require_assignable(caller, facts, *role).is_ok()).collect()

@@ -50,8 +50,8 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ChangesInput, Error
 /// change concerns the queue, the answer contains only the next cursor.
 ///
 /// # Errors
-/// `not_found` if the organization, the role or the step does not exist, or the caller may not see it; `gone` for a
-/// cursor that the organization does not have.
+/// `not_found` if the organization, the role or the step does not exist, or the caller may not see it; `gone` for an
+/// unknown cursor.
 pub(super) fn changes(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangesInput) -> Result<Reply, Error> {
     let organization = input.review.visit.organization(tx, who)?;
     let Some(found) = live::changes(tx, &organization, input.after.as_deref())? else {

@@ -118,7 +118,7 @@ pub(super) enum Refused {
     Values(Refusal),
     /// The reason for closing the role, as it was typed.
     Reason(Refusal, String),
-    /// An act, for another reason: the state of the role does not allow it, or somebody else has changed the role.
+    /// An act that the state of the role does not allow, or a change to a role that somebody else has changed.
     Act(Refusal, Option<Message>),
 }
 

@@ -56,7 +56,7 @@ pub(super) fn decode_typed(ctx: &Ctx, request: &Request) -> Result<PreviewInput,
     Ok(PreviewInput { role_id: Some(visit::id(request, "id")?), ..decode_typed_new(ctx, request)? })
 }
 
-/// `GET` and `POST /app/{orgSlug}/roles/{id}/preview` and `…/roles/new/preview`: shows the preview.
+/// `GET` and `POST /app/{orgSlug}/roles/{id}/preview` and `…/roles/new/preview`: show the preview.
 ///
 /// # Errors
 /// Each refusal is rendered as a page: `not_found` if the organization or the role does not exist or the caller may not

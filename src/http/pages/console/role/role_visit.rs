@@ -21,7 +21,7 @@ impl RoleVisit {
         Ok(Self { visit: Visit::decode(request)?, role_id: visit::id(request, "id")? })
     }
 
-    /// Returns the organization in the path and its role.
+    /// Returns the organization and the role that the path names.
     ///
     /// # Errors
     /// `not_found` if one of them does not exist or the caller may not see it.

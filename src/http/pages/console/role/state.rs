@@ -2,7 +2,7 @@
 //!
 //! A request to open or reopen a role that is already open or filled is answered as if it had opened the role. A
 //! request to close a role that is already closed with the same reason is answered as if it had closed the role. A form
-//! may therefore be submitted twice. A second deletion is `not_found`.
+//! may therefore be submitted twice. A second request to delete a role is answered with `not_found`.
 
 use super::form::RoleForm;
 use super::page::{PageRequest, Refused};

@@ -2,7 +2,7 @@
 //! rules of the API (`http/api/role_step`).
 //!
 //! A form that is submitted twice takes effect once: the form of a new step names the id of the step, and the form that
-//! moves a step names its position.
+//! moves a step names the position from which the step moves.
 
 mod page;
 mod typed_step;

@@ -38,7 +38,7 @@ pub(super) struct StepPage {
     to_board: &'static str,
     refused: Option<String>,
     role_words: &'static RoleTexts,
-    /// The saved and the typed version of a step that somebody else has changed.
+    /// The saved and the typed versions of a step that somebody else has changed.
     conflict: Option<StepConflict>,
     steps: Vec<StepView>,
     /// The removed steps at which there are still candidates.
@@ -59,7 +59,7 @@ struct StepView {
     name: String,
     step_type: &'static str,
     type_label: &'static str,
-    /// The position, from 1.
+    /// The position, counted from 1.
     order: usize,
     is_last: bool,
     /// The number of candidates at the step, in words.
@@ -76,7 +76,7 @@ struct StepView {
 /// step. Somebody made that change while the form was open, so it is one of the newest.
 const CHANGES_MAX: usize = 100;
 
-/// A step that somebody else has changed: who changed it, and the fields in which the saved and the typed version
+/// A step that somebody else has changed: who changed it, and the fields in which the saved and the typed versions
 /// differ.
 #[derive(Clone)]
 pub(super) struct StepConflict {

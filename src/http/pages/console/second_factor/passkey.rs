@@ -90,7 +90,8 @@ impl NewPasskey {
     }
 }
 
-/// Returns the name of a passkey whose user chose none: the name of the browser or, without a `User-Agent`, `Passkey`.
+/// Returns the name of a passkey if the user chose no name: the name of the browser or, without a `User-Agent`,
+/// `Passkey`.
 pub(in crate::http::pages::console) fn default_name(request: &Request) -> String {
     let name = browser::name(&request.user_agent());
     if name.is_empty() { "Passkey".to_owned() } else { name }

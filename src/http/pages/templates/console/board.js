@@ -1,7 +1,7 @@
-// The board of a role: keys that move from card to card, selection, and dragging. The buttons of the bar and a dropped
-// card send the board's form, so this module only decides which cards the form names. Without a selection, the form
-// names the current card. If a card is dropped on the hired candidates, the page for hiring the candidate opens
-// instead.
+// The board of a role: keys that move the focus from card to card, selection, and dragging. The buttons of the bar send
+// the board's form, and so does dropping a card on a step, so this module only decides which cards the form names.
+// Without a selection, the form names the current card. If a card is dropped on the column of hired candidates, the
+// page for hiring the candidate opens instead.
 
 const board = document.getElementById("board");
 const boardForm = document.getElementById("decide");
@@ -41,7 +41,7 @@ if (board) {
     focusCard(card ? beside(card, distance) : firstCard());
   };
   /** Moves the focus to the card at the same height in the nearest column with cards, or to the last card of that
-      column if it is shorter. */
+      column if the column is shorter. */
   const cross = (step) => {
     const card = currentCard();
     if (!card) return focusCard(firstCard());

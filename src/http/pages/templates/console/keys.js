@@ -30,7 +30,7 @@ function labelOf(element) {
 
 const isCapital = (key) => key.length === 1 && key !== key.toLowerCase();
 
-/** The signs of keys that keyboards do not label with the key's name. */
+/** The symbols for keys that keyboards do not label with the key's name. */
 const KEY_SIGNS = { ArrowDown: "↓", ArrowUp: "↑", ArrowRight: "→", ArrowLeft: "←", Escape: "Esc" };
 function keyNames(key) {
   return key.split(" ").map((one) => {

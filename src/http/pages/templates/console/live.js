@@ -1,6 +1,6 @@
 // While the page is visible, shows what others change: asks the service every few seconds, and replaces only the parts
-// that have changed. Focus, selection, scroll position and typed text stay. The element with the id `live` has the URL
-// to poll.
+// that have changed. Focus, selection, scroll position and typed text are preserved. The element with the id `live` has
+// the URL to poll.
 
 const LIVE_PAUSE_MS = 5000;
 const LIVE_PAUSE_MS_MAX = 60_000;
@@ -86,7 +86,8 @@ function stopLive() {
   liveRequest = undefined;
 }
 
-// The answer to a request that was sent before an act could show the state before the act.
+// If a request for changes is under way when a form is sent, its answer could show the state before the act, so the
+// request is aborted.
 document.addEventListener("submit", () => {
   document.getElementById("news")?.replaceChildren();
   stopLive();

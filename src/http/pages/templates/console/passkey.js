@@ -1,6 +1,6 @@
-// Passkeys (WebAuthn). A form with `data-passkey` of `create` or `get` is sent with the answer of an authenticator. The
-// URL in `data-options` gives the options and the challenge. Where the browser offers no passkeys, the form is hidden,
-// and the element after the form says why.
+// Passkeys (WebAuthn). A form whose `data-passkey` is `create` or `get` is sent with the answer of an authenticator.
+// The URL in `data-options` returns the options and the challenge. Where the browser offers no passkeys, the form is
+// hidden, and the element after the form says why.
 
 const PASSKEY_PREFIX = "confirmation.";
 const PASSKEY_REFRESH_MS = 240_000;
@@ -60,8 +60,8 @@ function sendAnswered(form) {
   delete form.dataset.answered;
 }
 
-/** Hides the form and shows why there are no passkeys: the browser has none, or the service is opened at another
-    address. */
+/** Hides the form and shows the note about passkeys: the base URL of the service rules them out, or the page is open at
+    another address. */
 function hidePasskeys(form) {
   form.hidden = true;
   const note = form.nextElementSibling;

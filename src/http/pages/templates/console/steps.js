@@ -1,4 +1,5 @@
-// The steps of a role: people drag a step to another position. Dropping it sends the form with its up and down buttons.
+// The steps of a role: people drag a step to another position. Dropping a step sends the form that contains the step's
+// up and down buttons.
 
 const pipeline = document.querySelector("ol.pipeline");
 

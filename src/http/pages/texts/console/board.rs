@@ -35,8 +35,8 @@ pub(in crate::http) struct BoardTexts {
     pub(in crate::http) no_steps: &'static str,
     pub(in crate::http) no_steps_more: &'static str,
     pub(in crate::http) no_candidates: &'static str,
-    /// The next step if nobody has applied: for a role that is a draft, one that is open but not on the career page,
-    /// one that is on the career page, and one that has ended.
+    /// The advice if nobody has applied: for a draft, for an open role that is not on the career page, for a role that
+    /// is on the career page, and for a role that has ended.
     pub(in crate::http) no_candidates_draft: &'static str,
     pub(in crate::http) no_candidates_hidden: &'static str,
     pub(in crate::http) no_candidates_public: &'static str,
@@ -60,7 +60,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         posting: "Public page",
         review: Counted { one: "Review {count} new", many: "Review {count} new" },
         steps: "Steps",
-        since_today: "here since today",
+        since_today: "arrived today",
         days_here: Counted { one: "{count} day here", many: "{count} days here" },
         cv: "CV",
         also: "also applied to {roles}",
@@ -82,7 +82,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         key_previous: "Previous candidate",
         key_left: "Step on the left",
         key_right: "Step on the right",
-        may_not: "You may look at this board, but not decide. Owners, admins, moderators and HR representatives may.",
+        may_not: "You may look at this board, but not decide. Owners, admins, moderators and HR representatives may decide.",
     },
     de: BoardTexts {
         positions_open: "Freie Positionen: {free} von {positions}",
@@ -103,7 +103,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         withdrawn: "Zurückgezogen",
         removed: "entfernter Schritt",
         nobody_here: "In diesem Schritt ist niemand.",
-        nobody_hired: "Noch niemand eingestellt.",
+        nobody_hired: "Es wurde noch niemand eingestellt.",
         no_steps: "Diese Stelle hat noch keine Schritte",
         no_steps_more: "Beginnen Sie zum Beispiel mit Bewerbung, Vorauswahl, Vorstellungsgespräch und Angebot.",
         no_candidates: "Noch keine Bewerbungen",
@@ -115,7 +115,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         key_previous: "Vorige Person",
         key_left: "Schritt links",
         key_right: "Schritt rechts",
-        may_not: "Sie können sich diese Übersicht ansehen, aber nicht entscheiden. Das können Eigentümer, Admins, Moderatoren und Personalverantwortliche.",
+        may_not: "Sie dürfen diese Übersicht ansehen, aber nicht entscheiden. Entscheiden dürfen Eigentümer, Admins, Moderatoren und Personalverantwortliche.",
     },
     fr: BoardTexts {
         positions_open: "Places libres\u{a0}: {free} sur {positions}",
@@ -135,7 +135,7 @@ pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
         not_selected: "Non retenus",
         withdrawn: "Retraits",
         removed: "étape supprimée",
-        nobody_here: "Personne à cette étape.",
+        nobody_here: "Il n’y a personne à cette étape.",
         nobody_hired: "Personne n’a encore été embauché.",
         no_steps: "Ce poste n’a pas encore d’étapes",
         no_steps_more: "Commencez par exemple avec Candidature, Présélection, Entretien et Offre.",

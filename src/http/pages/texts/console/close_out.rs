@@ -1,4 +1,4 @@
-//! The texts of the page that closes out a role: one rejection of everybody who is still in progress there.
+//! The texts of the page on which staff close out a role.
 
 use super::ByLanguage;
 use crate::http::pages::texts::Counted;
@@ -9,7 +9,7 @@ pub(in crate::http) struct CloseOutTexts {
     /// The link to the page.
     pub(in crate::http) link: &'static str,
     pub(in crate::http) still_here: Counted,
-    /// The same notice in a list.
+    /// The notice that candidates are still in progress, as the list of roles shows it.
     pub(in crate::http) still_here_short: Counted,
     pub(in crate::http) filled: &'static str,
     pub(in crate::http) closed: &'static str,
@@ -47,14 +47,14 @@ pub(in crate::http) static CLOSE_OUT: ByLanguage<CloseOutTexts> = ByLanguage {
         still_here_short: Counted { one: "{count} still in progress", many: "{count} still in progress" },
         filled: "The role is filled.",
         closed: "The role is closed.",
-        nobody: "Nobody is in progress here anymore.",
+        nobody: "No application is in progress here anymore.",
         not_ended: "The role is neither filled nor closed, so it cannot be closed out. Fill or close it first.",
         shows_first: "This page shows the first {shown} of {total}. The others follow.",
         people: "Candidates",
         sees: "Effect on the status pages",
-        sees_now: "Their status pages show the rejection at once.",
-        sees_from: "Their status pages show the rejection from {time}.",
-        sees_never: "Their status pages never show a rejection. Please tell them yourself.",
+        sees_now: "The candidates’ status pages show the rejection at once.",
+        sees_from: "The candidates’ status pages show the rejection from {time}.",
+        sees_never: "The candidates’ status pages never show a rejection. Please tell the candidates yourself.",
         sees_nothing: "Candidates without a status page are not informed. Please tell them yourself.",
         left_filled: "If you leave a candidate in progress, the status page says that the position has been filled.",
         left_closed: "If you leave a candidate in progress, the status page says that the role has been closed.",
@@ -87,7 +87,7 @@ pub(in crate::http) static CLOSE_OUT: ByLanguage<CloseOutTexts> = ByLanguage {
         sees_now: "Die Statusseiten zeigen die Absage sofort.",
         sees_from: "Die Statusseiten zeigen die Absage ab {time}.",
         sees_never: "Die Statusseiten zeigen nie eine Absage. Bitte informieren Sie die Personen selbst.",
-        sees_nothing: "Personen ohne Statusseite werden nicht informiert. Bitte teilen Sie es ihnen selbst mit.",
+        sees_nothing: "Personen ohne Statusseite werden nicht informiert. Bitte informieren Sie diese Personen selbst.",
         left_filled: "Wenn Sie eine Bewerbung weiterlaufen lassen, sagt die Statusseite, dass die Stelle besetzt ist.",
         left_closed: "Wenn Sie eine Bewerbung weiterlaufen lassen, sagt die Statusseite, dass die Ausschreibung geschlossen ist.",
         button: "Ausgewählte Personen ablehnen",

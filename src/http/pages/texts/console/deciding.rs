@@ -37,7 +37,8 @@ pub(in crate::http) struct DecidingTexts {
     pub(in crate::http) last_step: &'static str,
     pub(in crate::http) not_possible: &'static str,
     pub(in crate::http) not_saved: &'static str,
-    /// The refusal of a whole batch: of an undo, and of a decision that names a step that the role does not have.
+    /// The refusals of a whole batch: for an undo that is no longer possible, and for a decision that names a step that
+    /// the role does not have.
     pub(in crate::http) cannot_undo_all: &'static str,
     pub(in crate::http) no_step: &'static str,
     pub(in crate::http) more_refused: Counted,
@@ -79,8 +80,8 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         cannot_undo_all: "These decisions can no longer be undone. Move the candidates or reopen their applications instead.",
         no_step: "The role has no such step. Load the board again.",
         more_refused: Counted {
-            one: "{count} more candidate was not changed.",
-            many: "{count} more candidates were not changed.",
+            one: "{count} more application was not changed.",
+            many: "{count} more applications were not changed.",
         },
         gone: Counted {
             one: "{count} candidate is no longer on this board.",
@@ -124,8 +125,8 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         cannot_undo_all: "Diese Entscheidungen lassen sich nicht mehr rückgängig machen. Verschieben Sie die Personen stattdessen, oder nehmen Sie die Bewerbungen wieder auf.",
         no_step: "Die Stelle hat diesen Schritt nicht. Laden Sie die Übersicht neu.",
         more_refused: Counted {
-            one: "{count} weitere Person blieb unverändert.",
-            many: "{count} weitere Personen blieben unverändert.",
+            one: "{count} weitere Bewerbung blieb unverändert.",
+            many: "{count} weitere Bewerbungen blieben unverändert.",
         },
         gone: Counted {
             one: "{count} Person ist nicht mehr in dieser Übersicht.",
@@ -162,14 +163,14 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         undo: "Annuler",
         nothing_changed: "Rien n’a été modifié",
         partly_done: "Une partie seulement a été modifiée",
-        last_step: "{name} est à la dernière étape, {step}. Vous pouvez l’embaucher, refuser sa candidature ou revenir à une étape précédente.",
+        last_step: "{name} est à la dernière étape, {step}. Vous pouvez l’embaucher, refuser sa candidature ou la ramener à une étape précédente.",
         not_possible: "Cette décision n’est pas possible pour {name}.",
         not_saved: "La décision concernant {name} n’a pas pu être enregistrée.",
         cannot_undo_all: "Ces décisions ne peuvent plus être annulées. Déplacez plutôt les personnes, ou rouvrez leurs candidatures.",
         no_step: "Le poste n’a pas cette étape. Rechargez le tableau.",
         more_refused: Counted {
-            one: "{count} autre personne est restée inchangée.",
-            many: "{count} autres personnes sont restées inchangées.",
+            one: "{count} autre candidature n’a pas été modifiée.",
+            many: "{count} autres candidatures n’ont pas été modifiées.",
         },
         gone: Counted {
             one: "{count} personne n’est plus sur ce tableau.",
@@ -189,7 +190,7 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         reject_one: "Rechazar a {name}",
         reject_many: Counted { one: "Rechazar a {count} persona", many: "Rechazar a {count} personas" },
         reject_button: "Rechazar",
-        choose_first: "No se ha cambiado nada. Seleccione primero a las personas sobre las que decide.",
+        choose_first: "No se ha cambiado nada. Seleccione primero a las personas sobre las que quiere decidir.",
         advanced: Counted {
             one: "{count} persona ha avanzado a la etapa siguiente.",
             many: "{count} personas han avanzado a la etapa siguiente.",
@@ -210,8 +211,8 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
         cannot_undo_all: "Estas decisiones ya no se pueden deshacer. En su lugar, mueva a las personas o reabra sus candidaturas.",
         no_step: "El puesto no tiene esa etapa. Vuelva a cargar el tablero.",
         more_refused: Counted {
-            one: "Tampoco se ha cambiado {count} candidatura más.",
-            many: "Tampoco se han cambiado {count} candidaturas más.",
+            one: "{count} candidatura más no se ha cambiado.",
+            many: "{count} candidaturas más no se han cambiado.",
         },
         gone: Counted {
             one: "{count} persona ya no está en este tablero.",

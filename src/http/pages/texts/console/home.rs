@@ -5,7 +5,7 @@ use crate::http::pages::texts::Counted;
 
 pub(in crate::http) struct HomeTexts {
     pub(in crate::http) none: &'static str,
-    /// The next step if the user belongs to no organization.
+    /// The advice for a user who belongs to no organization.
     pub(in crate::http) none_more: &'static str,
     /// The link to the career page of an organization.
     pub(in crate::http) portal: &'static str,

@@ -3,7 +3,7 @@
 use super::ByLanguage;
 
 pub(in crate::http) struct JoinTexts {
-    /// The title for `{name}`.
+    /// The title: `{name}`.
     pub(in crate::http) title: &'static str,
     /// The person who made the link: `{name}`.
     pub(in crate::http) invited_by: &'static str,

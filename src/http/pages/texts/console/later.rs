@@ -23,11 +23,11 @@ pub(in crate::http) struct LaterTexts {
     /// The values of `{day}`: a weekday if the day is one of the next six, otherwise a `{date}`.
     pub(in crate::http) weekdays: [&'static str; 7],
     pub(in crate::http) until_date: &'static str,
-    /// The mark once the day has come.
+    /// The mark on the due day.
     pub(in crate::http) back_today: &'static str,
-    /// The same after the day: `{date}`.
+    /// The mark after the due day: `{date}`.
     pub(in crate::http) back_since: &'static str,
-    /// The message after a mark: `{name}`, `{day}`.
+    /// The message after a candidate has been put aside: `{name}`, `{day}`.
     pub(in crate::http) done: &'static str,
     pub(in crate::http) taken_up: &'static str,
     pub(in crate::http) unseen: &'static str,
@@ -56,7 +56,7 @@ pub(in crate::http) static LATER: ByLanguage<LaterTexts> = ByLanguage {
         hint: "Until that day, the candidate is not in the review queue. The candidate does not see this.",
         wrong_day: "Nothing was changed. Choose a day after today and within a year.",
         take_up: "Bring back now",
-        until: "later until {day}",
+        until: "put aside until {day}",
         weekdays: ["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
         until_date: "{date}",
         back_today: "back today",
@@ -118,10 +118,10 @@ pub(in crate::http) static LATER: ByLanguage<LaterTexts> = ByLanguage {
         days: ["1 jour", "3 jours", "1 semaine"],
         or_until: "Ou jusqu’au",
         button: "Mettre de côté",
-        hint: "Jusqu’à ce jour, la personne n’est pas dans la file d’examen. Elle n’en voit rien.",
+        hint: "Jusqu’au jour choisi, la personne n’est pas dans la file d’examen. Elle n’en voit rien.",
         wrong_day: "Rien n’a été modifié. Choisissez un jour après aujourd’hui, dans un délai d’un an.",
         take_up: "Reprendre maintenant",
-        until: "plus tard, jusqu’{day}",
+        until: "mise de côté jusqu’{day}",
         weekdays: ["à lundi", "à mardi", "à mercredi", "à jeudi", "à vendredi", "à samedi", "à dimanche"],
         until_date: "au {date}",
         back_today: "de retour aujourd’hui",

@@ -10,18 +10,18 @@ pub(in crate::http) struct MembershipTexts {
     pub(in crate::http) show_all: &'static str,
     /// The message if nobody is a member.
     pub(in crate::http) none: &'static str,
-    /// The note for users who may not change members.
+    /// The note for users who may not manage members.
     pub(in crate::http) only_administrators: &'static str,
     /// The facts about a member.
     pub(in crate::http) last_seen: &'static str,
     pub(in crate::http) factor: &'static str,
-    /// The roles.
+    /// The organization roles.
     pub(in crate::http) owner: &'static str,
     pub(in crate::http) admin: &'static str,
     pub(in crate::http) moderator: &'static str,
     pub(in crate::http) hr_representative: &'static str,
     pub(in crate::http) member: &'static str,
-    /// The rights of each role. The page shows them after the name of the role.
+    /// The rights of each organization role. The page shows them after the name of the organization role.
     pub(in crate::http) owner_may: &'static str,
     pub(in crate::http) admin_may: &'static str,
     pub(in crate::http) moderator_may: &'static str,
@@ -71,7 +71,7 @@ pub(in crate::http) struct MembershipTexts {
     pub(in crate::http) changed_meanwhile: &'static str,
     /// The message after each act.
     pub(in crate::http) done_added: &'static str,
-    /// The person has no account yet, and the user may not make a link for them.
+    /// The message if the person has no account yet and the user may not make a link for them.
     pub(in crate::http) done_added_without_link: &'static str,
     pub(in crate::http) done_changed: &'static str,
     pub(in crate::http) done_removed: &'static str,
@@ -83,7 +83,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         search: "Find a member",
         show_all: "Show all members",
         none: "Nobody is a member yet. Invite somebody.",
-        only_administrators: "Only owners and admins may change members.",
+        only_administrators: "Only owners and admins may manage members.",
         last_seen: "Last seen",
         factor: "Second factor",
         owner: "Owner",
@@ -92,7 +92,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         hr_representative: "HR representative",
         member: "Member",
         owner_may: "may do everything, and may make others owners",
-        admin_may: "may do everything except change owners",
+        admin_may: "may do everything except manage owners",
         moderator_may: "may change roles and decide on candidates",
         member_may: "may see roles and candidates",
         platform_admin: "platform admin",
@@ -121,17 +121,17 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         name_error: "Enter a name on one line, with at most 255 characters.",
         email: "Email address",
         email_error: "Enter an email address.",
-        email_member: "The person with this address is already a member. Find them in the list to change their role.",
-        role_error: "Choose one of the roles.",
+        email_member: "The person with this address is already a member. Find them in the list to change their organization role.",
+        role_error: "Choose one of the organization roles.",
         link: "The link for {name}",
         link_invitation: "Pass this link on. It works once, within 7 days. You will not see it again.",
         link_reset: "Pass this link on. It works once, within an hour. You will not see it again.",
         copy: "Copy the link",
         copied: "Copied",
-        changed_meanwhile: "Nothing was changed, because somebody else has changed this member in the meantime. This page shows them as they are now.",
+        changed_meanwhile: "Nothing was changed, because somebody else has changed this member’s organization role in the meantime. This page shows the current state.",
         done_added: "The person was added. They sign in as usual.",
         done_added_without_link: "The person was added, but has no account yet. They are a member of another organization too, so only a platform admin may make a link for them.",
-        done_changed: "The role was changed.",
+        done_changed: "The organization role was changed.",
         done_removed: "The person was removed.",
     },
     de: MembershipTexts {
@@ -251,7 +251,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         search: "Buscar a un miembro",
         show_all: "Mostrar a todos los miembros",
         none: "Todavía no hay miembros. Invite a alguien.",
-        only_administrators: "Solo los propietarios y los administradores pueden modificar los datos de los miembros.",
+        only_administrators: "Solo los propietarios y los administradores pueden gestionar a los miembros.",
         last_seen: "Última visita",
         factor: "Segundo factor",
         owner: "Propietario",
@@ -260,7 +260,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         hr_representative: "Responsable de RR. HH.",
         member: "Miembro",
         owner_may: "puede hacerlo todo, también nombrar propietarios",
-        admin_may: "puede hacerlo todo menos modificar los datos de los propietarios",
+        admin_may: "puede hacerlo todo, menos gestionar a los propietarios",
         moderator_may: "puede modificar puestos y decidir sobre los candidatos",
         member_may: "puede ver puestos y candidatos",
         platform_admin: "administrador de la plataforma",

@@ -1,4 +1,4 @@
-//! The texts of the staff console: one file for each page or subject, with all languages. They are plain text, which
+//! The texts of the staff console: one file for each page or subject, in all languages. They are plain text, which
 //! the page escapes.
 
 pub(in crate::http) mod activity;

@@ -6,7 +6,7 @@ pub(in crate::http) struct PasskeyTexts {
     /// The button of the sign-in page, and the text below it.
     pub(in crate::http) sign_in: &'static str,
     pub(in crate::http) sign_in_hint: &'static str,
-    /// The button of the page before a dangerous act.
+    /// The button of the page that asks for a confirmation before a dangerous act.
     pub(in crate::http) confirm: &'static str,
     /// The button on the page of a sign-in link, and the text before it.
     pub(in crate::http) join: &'static str,
@@ -22,7 +22,7 @@ pub(in crate::http) struct PasskeyTexts {
     pub(in crate::http) unknown: &'static str,
     pub(in crate::http) cloned: &'static str,
     pub(in crate::http) not_verified: &'static str,
-    /// The message for all other reasons.
+    /// The message about a passkey that is refused for any other reason.
     pub(in crate::http) refused: &'static str,
     pub(in crate::http) exists: &'static str,
     pub(in crate::http) too_many: &'static str,
@@ -31,7 +31,7 @@ pub(in crate::http) struct PasskeyTexts {
     pub(in crate::http) name: &'static str,
     pub(in crate::http) name_hint: &'static str,
     pub(in crate::http) add: &'static str,
-    /// The kind of factor in the list of factors: `{name}`.
+    /// A passkey in the list of factors: `{name}`.
     pub(in crate::http) row: &'static str,
     /// The times at which the passkey was added and last used: `{date}`, `{used}`.
     pub(in crate::http) added_used: &'static str,
@@ -90,7 +90,7 @@ pub(in crate::http) static PASSKEY: ByLanguage<PasskeyTexts> = ByLanguage {
         add_title: "Passkey hinzufügen",
         add_lead: "Der Passkey wird auf Ihrem Telefon, Ihrem Computer, einem Sicherheitsschlüssel oder in Ihrem Passwortmanager gespeichert. Sie melden sich dann mit Fingerabdruck, Gesicht oder PIN an und brauchen weder Ihr Passwort noch einen Code.",
         name: "Name des Passkeys",
-        name_hint: "Damit Sie ihn in Ihrer Liste erkennen, zum Beispiel „Laptop im Büro“.",
+        name_hint: "Wählen Sie einen Namen, den Sie in Ihrer Liste wiedererkennen, zum Beispiel „Laptop im Büro“.",
         add: "Passkey hinzufügen",
         row: "Passkey „{name}“",
         added_used: "hinzugefügt am {date}, zuletzt verwendet {used}",
@@ -114,11 +114,11 @@ pub(in crate::http) static PASSKEY: ByLanguage<PasskeyTexts> = ByLanguage {
         not_verified: "Votre appareil n’a demandé ni empreinte, ni visage, ni code PIN. Veuillez en configurer un sur l’appareil, puis réessayer.",
         refused: "Cette clé d’accès n’a pas été acceptée. Veuillez réessayer, ou choisir un autre moyen.",
         exists: "Cette clé d’accès est déjà enregistrée.",
-        too_many: "Un compte a au plus 20 clés d’accès. Veuillez en retirer une que vous n’utilisez plus.",
+        too_many: "Un compte peut avoir au plus 20 clés d’accès. Veuillez en retirer une que vous n’utilisez plus.",
         add_title: "Ajouter une clé d’accès",
         add_lead: "Votre téléphone, votre ordinateur, votre clé de sécurité ou votre gestionnaire de mots de passe conserve la clé d’accès. Vous vous connectez ensuite avec votre empreinte, votre visage ou un code PIN, sans mot de passe ni code.",
         name: "Nom de la clé d’accès",
-        name_hint: "Pour la reconnaître dans votre liste, par exemple «\u{a0}Portable du bureau\u{a0}».",
+        name_hint: "Choisissez un nom que vous reconnaîtrez dans votre liste, par exemple «\u{a0}Portable du bureau\u{a0}».",
         add: "Ajouter la clé d’accès",
         row: "Clé d’accès «\u{a0}{name}\u{a0}»",
         added_used: "ajoutée le {date}, dernière utilisation\u{a0}: {used}",
@@ -146,7 +146,7 @@ pub(in crate::http) static PASSKEY: ByLanguage<PasskeyTexts> = ByLanguage {
         add_title: "Añadir una llave de acceso",
         add_lead: "Su teléfono, su ordenador, su llave de seguridad o su gestor de contraseñas guarda la llave de acceso. Después iniciará sesión con su huella, su cara o un PIN, y no necesitará ni su contraseña ni un código.",
         name: "Nombre de la llave de acceso",
-        name_hint: "Para reconocerla en su lista, por ejemplo «Portátil de la oficina».",
+        name_hint: "Elija un nombre que pueda reconocer en su lista, por ejemplo «Portátil de la oficina».",
         add: "Añadir la llave de acceso",
         row: "Llave de acceso «{name}»",
         added_used: "añadida el {date}, último uso {used}",

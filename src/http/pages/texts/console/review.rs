@@ -11,7 +11,7 @@ pub(in crate::http) struct ReviewTexts {
     pub(in crate::http) applied: &'static str,
     /// The decision on a candidate in the list: advanced, moved, rejected, hired, withdrawn, put aside.
     pub(in crate::http) decided: [&'static str; 6],
-    /// The same by somebody else: `{what}`, `{who}`.
+    /// The note in the list about a decision by somebody else: `{what}`, `{who}`.
     pub(in crate::http) decided_by: &'static str,
     /// The notice about a decision that somebody else has made since the queue began: `{what}`, `{who}`, `{when}`.
     pub(in crate::http) decided_meanwhile: &'static str,
@@ -45,8 +45,8 @@ pub(in crate::http) static REVIEW: ByLanguage<ReviewTexts> = ByLanguage {
         },
         begin_again: "Look for more",
         more: Counted {
-            one: "{count} more is waiting for the next queue.",
-            many: "{count} more are waiting for the next queue.",
+            one: "{count} more candidate is waiting for the next queue.",
+            many: "{count} more candidates are waiting for the next queue.",
         },
         no_file: "No file was sent.",
         others: "Other applications",

@@ -7,7 +7,7 @@ pub(in crate::http) struct RoleTexts {
     pub(in crate::http) new: &'static str,
     /// The title of the page of an existing role: `{role}`.
     pub(in crate::http) edit: &'static str,
-    /// The name of a copied role: `{role}`.
+    /// The name of a copy: `{role}` is the name of the original.
     pub(in crate::http) copy_of: &'static str,
     /// The note on a copy: `{role}`.
     pub(in crate::http) copies_steps: &'static str,
@@ -98,7 +98,7 @@ pub(in crate::http) static ROLE: ByLanguage<RoleTexts> = ByLanguage {
         no_steps: "Add steps to the role before you open it.",
         date_passed: "The closing date has passed. Change or clear it before you open the role.",
         close: "Close the role…",
-        close_reason: "Why is the role closed?",
+        close_reason: "Why are you closing the role?",
         close_hint: "Staff see the reason; candidates do not. People can no longer apply. Existing applications stay as they are.",
         close_reason_error: "Enter a reason with at most 1,000 characters.",
         close_button: "Close",
@@ -112,8 +112,8 @@ pub(in crate::http) static ROLE: ByLanguage<RoleTexts> = ByLanguage {
         conflict_by: "{name} saved it {when}. Your changes are not lost: the form below still contains them.",
         conflict_program: "A program saved it. Your changes are not lost: the form below still contains them.",
         field: "Field",
-        theirs: "Saved now",
-        mine: "Yours",
+        theirs: "Saved version",
+        mine: "Your version",
         use_theirs: "Discard mine",
         done_saved: "The role was saved.",
         done_opened: "The role is open. If the career page shows it, people can apply now.",
@@ -210,7 +210,7 @@ pub(in crate::http) static ROLE: ByLanguage<RoleTexts> = ByLanguage {
         conflict_by: "{name} l’a enregistré {when}. Rien n’est perdu\u{a0}: le formulaire ci-dessous contient vos modifications.",
         conflict_program: "Un programme l’a enregistré. Rien n’est perdu\u{a0}: le formulaire ci-dessous contient vos modifications.",
         field: "Champ",
-        theirs: "Enregistré",
+        theirs: "Version enregistrée",
         mine: "Votre version",
         use_theirs: "Abandonner ma version",
         done_saved: "Le poste a été enregistré.",

@@ -46,7 +46,7 @@ pub(in crate::http) struct SecondFactorTexts {
     pub(in crate::http) removed: &'static str,
     pub(in crate::http) back: &'static str,
     pub(in crate::http) cancel: &'static str,
-    /// The link to the page, without and with a factor.
+    /// The link to the page, for a user without a factor and for a user with one.
     pub(in crate::http) set_up_any: &'static str,
     pub(in crate::http) manage: &'static str,
 }
@@ -161,7 +161,7 @@ pub(in crate::http) static SECOND_FACTOR: ByLanguage<SecondFactorTexts> = ByLang
         new_codes: "Créer de nouveaux codes de secours",
         new_codes_effect: "Vos anciens codes ne fonctionneront plus.",
         codes_title: "Vos codes de secours",
-        codes_once: "Cette page ne les affiche qu’une fois. Imprimez-les, ou conservez-les avec vos mots de passe. Chaque code fonctionne une fois.",
+        codes_once: "Cette page n’affiche les codes qu’une fois. Imprimez-les, ou conservez-les avec vos mots de passe. Chaque code fonctionne une fois.",
         codes_of: "Codes de secours de {email} pour {service}",
         codes_saved: "Je les ai mis en lieu sûr. Continuer",
         added: "Votre application d’authentification est configurée.",
@@ -183,7 +183,7 @@ pub(in crate::http) static SECOND_FACTOR: ByLanguage<SecondFactorTexts> = ByLang
         set_up: "Configurar una aplicación de autenticación",
         replace: "Sustituirla",
         remove: "Quitarla",
-        last: "Su cuenta exige un segundo factor, por eso no puede quitar este. Añada antes otro.",
+        last: "Su cuenta exige un segundo factor; por eso no puede quitar este. Añada antes otro.",
         set_up_title: "Configurar una aplicación de autenticación",
         install: "Instale una aplicación de autenticación en su teléfono. Sirve cualquiera que muestre códigos de seis cifras, y también muchos gestores de contraseñas.",
         scan: "Escanee esta imagen con la aplicación.",
@@ -201,7 +201,7 @@ pub(in crate::http) static SECOND_FACTOR: ByLanguage<SecondFactorTexts> = ByLang
         new_codes: "Crear códigos de recuperación nuevos",
         new_codes_effect: "Sus códigos anteriores dejarán de servir.",
         codes_title: "Sus códigos de recuperación",
-        codes_once: "Esta página los muestra una sola vez. Imprímalos o guárdelos donde guarda sus contraseñas. Cada código sirve una vez.",
+        codes_once: "Esta página muestra los códigos una sola vez. Imprímalos o guárdelos donde guarda sus contraseñas. Cada código sirve una vez.",
         codes_of: "Códigos de recuperación de {email} para {service}",
         codes_saved: "Los he guardado. Continuar",
         added: "Su aplicación de autenticación está configurada.",

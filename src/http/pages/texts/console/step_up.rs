@@ -21,7 +21,7 @@ pub(in crate::http) struct StepUpTexts {
     pub(in crate::http) cancel: &'static str,
     pub(in crate::http) start_over: &'static str,
     pub(in crate::http) wrong_code: &'static str,
-    /// The same for users without an authenticator app.
+    /// The message about a wrong recovery code, for users without an authenticator app.
     pub(in crate::http) wrong_recovery_code: &'static str,
     pub(in crate::http) wrong_password: &'static str,
     /// The message if more than five minutes passed between the password and the code.
@@ -62,7 +62,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
         lead: "Für diese Aktion ist eine Bestätigung aus den letzten 10 Minuten nötig. Sobald Sie bestätigen, geht es weiter.",
         enter: "Öffnen Sie Ihre Authentifizierungs-App, und geben Sie den Code ein, den sie anzeigt.",
         code: "Code",
-        recovery_hint: "Ohne Ihre App geben Sie einen Ihrer Wiederherstellungscodes ein.",
+        recovery_hint: "Wenn Sie Ihre App nicht zur Hand haben, geben Sie einen Ihrer Wiederherstellungscodes ein.",
         recovery_code: "Wiederherstellungscode",
         recovery_only: "Geben Sie einen Ihrer Wiederherstellungscodes ein.",
         password: "Passwort",
@@ -84,7 +84,7 @@ pub(in crate::http) static STEP_UP: ByLanguage<StepUpTexts> = ByLanguage {
         lead: "Cette action exige une confirmation datant de moins de 10 minutes. Elle se poursuit dès que vous confirmez.",
         enter: "Ouvrez votre application d’authentification et saisissez le code qu’elle affiche.",
         code: "Code",
-        recovery_hint: "Sans votre application, saisissez l’un de vos codes de secours.",
+        recovery_hint: "Si vous n’avez pas votre application sous la main, saisissez l’un de vos codes de secours.",
         recovery_code: "Code de secours",
         recovery_only: "Saisissez l’un de vos codes de secours.",
         password: "Mot de passe",

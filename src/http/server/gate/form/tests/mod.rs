@@ -1,5 +1,5 @@
-//! Tests of the form reader with bodies in frames of any size, complete or cut off. They check the form that the
-//! handler receives, and that a refused form leaves nothing in the store.
+//! Tests of the form reader with bodies in frames of any size, complete or cut off. They check which form the handler
+//! receives, and that a refused form leaves nothing in the store.
 
 mod slow;
 
@@ -209,7 +209,7 @@ fn reading_stops_after_the_maximum_size() {
 }
 
 #[test]
-fn an_incomplete_form_leaves_nothing() {
+fn an_incomplete_form_leaves_nothing_in_the_store() {
     let fixture = Fixture::new();
     let all = whole(&[text("name", "Ada"), file("cv.pdf", &pdf(1_000_000))]);
     for cut in [1, 50, 200, 300_000, 999_000, all.len() - 60, all.len() - 5] {
@@ -295,7 +295,7 @@ fn a_file_name_with_a_path_is_reduced_to_its_last_component() {
 }
 
 #[test]
-fn a_malformed_form_is_refused_and_leaves_nothing() {
+fn a_malformed_form_is_refused_and_leaves_nothing_in_the_store() {
     let fixture = Fixture::new();
     let head = |head: &str| whole(&[text("name", "Ada"), part(head, b"x")]);
     let cases: [(Vec<u8>, &str); 13] = [
