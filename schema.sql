@@ -4,8 +4,8 @@
 -- booleans are 0 or 1, and JSON is text. Constraints repeat rules of the program, so that a defect in a rule causes an
 -- error instead of a wrong row.
 
--- A customer of the service. It owns its roles and candidates, with all their records. A disabled organization has no
--- portal, and only admins see it. `retention_days`: the retention period; null to retain candidates forever.
+-- A customer of the service. It owns its roles and candidates, with all their records. Only admins see a disabled
+-- organization, and it has no portal. `retention_days`: the retention period; null to retain candidates forever.
 -- `privacy_notice`: the text that candidates consent to, in Markdown; blank for the service's own text.
 -- `decision_visible_after_hours`: candidates see a rejection, a hire or the reversal of a hire after this delay; null
 -- for never. `require_second_factor`: all members must have a second factor, not only owners and admins.
@@ -617,9 +617,9 @@ BEGIN
   SELECT raise(ABORT, 'activities are only appended');
 END;
 
--- A decision batch: the decisions that a user made in one request on applications to one role. It contains only the
--- decisions that were made. When a batch is stored, a few batches that are more than a day old are deleted. The
--- activity row of each decision has the state before it, which an undo restores.
+-- A decision batch: the decisions that a user made in one request on applications to one role. A batch omits the
+-- decisions that the service refused. When a batch is stored, a few batches that are more than a day old are deleted.
+-- The activity row of each decision has the state before the decision, which an undo restores.
 CREATE TABLE decision_batches (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),

@@ -1,5 +1,5 @@
-//! `cargo bench --features postgres --bench postgres`: measures the service on PostgreSQL and compares it with
-//! `pgbench`, which sends the writing statements of the service to the same server in alternating rounds.
+//! `cargo bench --features postgres --bench postgres`: measures the service on PostgreSQL, in rounds that alternate
+//! with rounds of `pgbench`. `pgbench` sends the service's write statements to the same server.
 //!
 //! `-- --short` measures shorter rounds. The bench starts a server of its own, with PostgreSQL's default settings. The
 //! service, the server and the client share all cores. An error or a wrong count fails the run.

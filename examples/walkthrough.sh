@@ -14,8 +14,9 @@
 # temporary directory, on free ports of the loopback interface, and leaves nothing
 # behind.
 #
-# The script ends with a line `N passed, 0 failed` and exit status 0. The first failed
-# check ends the script with status 1, and prints the expected and the actual value.
+# If every check passes, the script ends with a line `N passed, 0 failed` and exit
+# status 0. The first failed check prints the expected and the actual value, and ends the
+# script with exit status 1.
 
 set -euo pipefail
 
@@ -157,8 +158,8 @@ matches() {
   ok "$3"
 }
 
-# exits STATUS 'sentence' command… leaves the output of the command in `out` and
-# `err`.
+# exits STATUS 'sentence' command… checks the exit status of the command. The function
+# leaves the output of the command in the files `out` and `err`.
 exits() {
   local expected=$1 sentence=$2 came=0
   shift 2
@@ -175,7 +176,7 @@ start() {
   "$appliance" serve --db "$db" --listen 127.0.0.1:0 "$@" 2>"$work/serve.log" >"$work/serve.out" &
   server=$!
   local try
-  # Ten seconds are enough for a small file, even on a busy machine.
+  # Ten seconds is enough for a small file, even on a busy machine.
   for ((try = 0; try < 100; try++)); do
     base=$(sed -n 's|.*listening on \(http://[^ ]*\).*|\1|p' "$work/serve.log" | head -n 1)
     base=${base%/}
@@ -292,9 +293,9 @@ expect 200 GET /api/public/portal/halmwind/roles/role_controls-engineer
 holds '.org.slug == "halmwind" and .org.portalTheme.showSalary == true' 'the answer has the organization of the role'
 holds '.role | .id == "role_controls-engineer" and .workType == "hybrid" and .collarType == "white"
        and .salaryMin == 68000 and .salaryPeriod == "year" and .description.format == "markdown"' 'the role has its fields'
-# In this order: a draft, a closed role, a filled one, an open one that is not
-# public, a role of another organization, and that role on the disabled portal of its
-# own organization.
+# The requests name, in this order, a draft, a closed role, a filled one, an open one
+# that is not public, a role of another organization, and that role on the disabled
+# portal of its own organization.
 expect 404:not_found GET /api/public/portal/halmwind/roles/role_storage-product-lead
 expect 404:not_found GET /api/public/portal/halmwind/roles/role_financial-controller
 expect 404:not_found GET /api/public/portal/halmwind/roles/role_people-partner
@@ -529,7 +530,7 @@ expect 409:conflict POST "$steps/cstep_milan-dvorak_crew-interview/hire" "${as_h
 
 expect 200 POST "$steps/cstep_soren-matthiesen_medical-check/hire" "${as_hr[@]}"
 holds '.step | .id == "cstep_soren-matthiesen_offer" and .status == "validated"' \
-  'a hire at an earlier step is answered with the final step too'
+  'the answer to a hire at an earlier step also has the final step'
 
 section 'The last position of a role'
 
@@ -625,7 +626,7 @@ jq '[.data.rows[].timestamp]' "$work/body" >"$work/all.json"
 before=(--data-urlencode limit=1)
 for ((page = 1; page <= 200; page++)); do
   request GET "$usage" "${as_admin[@]}" --get "${before[@]}"
-  [[ $status == 200 ]] || fail 'a page of the usage log is answered' 'status 200' "$(answer)"
+  [[ $status == 200 ]] || fail 'a request for a page of the usage log succeeds' 'status 200' "$(answer)"
   jq --raw-output '.data.rows[].timestamp' "$work/body" >>"$work/paged"
   [[ $(jq .data.pagination.hasMore "$work/body") == true ]] || break
   before=(--data-urlencode limit=1 --data-urlencode "before=$(jq --raw-output .data.pagination.nextBefore "$work/body")")

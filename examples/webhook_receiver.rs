@@ -35,7 +35,7 @@ const MESSAGE_BYTES_MAX: usize = 64 * 1_024;
 /// The time within which a client must send the head of a request.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Receives the service's messages to an HR system.
+/// Receives the messages that the service sends to an HR system.
 #[derive(Debug, Parser)]
 struct Args {
     /// The address to listen on; with port 0, the system chooses a free port.

@@ -89,7 +89,7 @@ fn make_keys(service: &Service, admin_key: &str, users: impl Iterator<Item = Str
     users.enumerate().map(make).collect()
 }
 
-/// Creates a key for each connection, for the owners in turn. Returns the texts of the keys.
+/// Creates a key for each connection. The owners get the keys in turn. Returns the texts of the keys.
 fn load_keys(service: &Service, file: &ImportedFile, company: &Company) -> Vec<String> {
     let owners = (0..CONNECTIONS).map(|number| company.organization_of(number).owner_id.clone());
     make_keys(service, &file.admin_key(), owners).into_iter().map(|(_, key)| key).collect()

@@ -212,7 +212,7 @@ fn a_panicking_job_is_undone_and_the_rest_of_its_batch_is_committed() {
     let expected = ["a: ok", &format!("b: {panicked}"), "c: ok", &format!("d: {panicked}"), "e: ok"];
     assert_eq!(answers.take(5), expected);
     assert_eq!(fixture.users(), ["a", "c", "e"]);
-    // The writer continues. A panic in a batch of one job is undone too.
+    // The writer continues. A job that panics alone in its batch is undone too.
     fixture.write(&answers, Grade::Durable, "f", |tx| add(tx, "f").map(|()| panic!("alone")));
     assert_eq!(answers.take(1), [format!("f: {panicked}")]);
     fixture.add(&answers, Grade::Durable, "g");
@@ -353,7 +353,7 @@ fn closing_runs_queued_jobs_and_refuses_later_jobs() {
 }
 
 #[test]
-fn batches_of_any_grade_are_committed() {
+fn batches_with_any_mix_of_grades_are_committed() {
     let fixture = Fixture::new();
     let answers = Answers::new();
     let (logged, durable) = (Grade::Logged, Grade::Durable);
@@ -383,7 +383,7 @@ fn jobs_fail_as_unavailable_while_another_process_holds_the_write_lock() {
     let answers = Answers::new();
     let other = fixture.other();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // The first job waits for the full 5 s for which another process may hold the lock. The others wait as one batch.
+    // The writer waits 5 s for the lock with the first job, and then 5 s with the other two as one batch.
     for name in ["a", "b", "c"] {
         fixture.add(&answers, Grade::Durable, name);
     }

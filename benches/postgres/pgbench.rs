@@ -2,8 +2,8 @@
 //! has one decision, or one usage row, for each connection to the service.
 //!
 //! As in the service, a transaction takes a lock first, because the number of each row follows from the previous row.
-//! The limit omits the service's reads of facts. The rows have the same columns and lengths, but their hashes are not
-//! computed.
+//! The limit omits the service's reads of facts. The rows have the same columns as those of the service and similar
+//! lengths, but their hashes are not computed.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -166,7 +166,8 @@ fn decision(is_hire: bool) -> String {
     text.replace(":now", "1790000000000000") + "\\set a :a + 1\n"
 }
 
-/// The length of the detail that the service records for a decision, without the frame that the statement adds.
+/// The length of the text in the detail of a decision, without the JSON frame that the statement adds. The service's
+/// details are 10 % to 20 % longer.
 const DETAIL_CHARACTERS: usize = 520;
 
 /// Returns the script of a transaction with this many usage rows.

@@ -1,4 +1,4 @@
-//! The service on a database of a PostgreSQL server.
+//! The service on a PostgreSQL database.
 
 use std::net::{SocketAddr, TcpListener};
 use std::process::{Command, Stdio};

@@ -26,7 +26,7 @@ pub(crate) static LINES: &[Line] = &[
     Line {
         name: "pagesgzip",
         limit: "a bare hyper server that sends the same bytes",
-        service: "the same, compressed",
+        service: "compressed career pages with 30 roles, at random, one of 200 changed each second, 64 connections",
         prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::PagesCompressed, 64)),
         ratios: &[rate(0.60), CPU],
     },
@@ -40,7 +40,7 @@ pub(crate) static LINES: &[Line] = &[
     Line {
         name: "b256",
         limit: "a bare hyper server that sends the same bytes",
-        service: "the same, 256 connections",
+        service: "GET /api/v1/me with 1,000 keys at random, 256 connections",
         prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::Me, 256)),
         ratios: &[cpu(0.75), RATE],
     },
@@ -54,7 +54,7 @@ pub(crate) static LINES: &[Line] = &[
     Line {
         name: "b256hot",
         limit: "a bare hyper server that sends the same bytes",
-        service: "the same, 256 connections",
+        service: "GET /api/v1/me with one key, 256 connections",
         prepare: |setup| Box::new(AgainstBare::prepare(setup, Reading::MeHot, 256)),
         ratios: &[cpu(0.75), RATE],
     },
@@ -75,7 +75,7 @@ pub(crate) static LINES: &[Line] = &[
     Line {
         name: "c256",
         limit: "the same statements in SQLite, 256 decisions per transaction",
-        service: "the same, 256 connections",
+        service: "reject and hire alternately, in id order, 256 connections",
         prepare: |setup| Box::new(AgainstRaw::prepare(setup, Order::OfIds, 256)),
         ratios: &[rate(0.45)],
     },
@@ -95,8 +95,8 @@ pub(crate) static LINES: &[Line] = &[
     },
     Line {
         name: "d",
-        limit: "a portal on one connection, alone",
-        service: "the same while 64 connections reject and hire",
+        limit: "portals at random, 1 connection, alone",
+        service: "portals at random, 1 connection, while 64 other connections reject and hire",
         prepare: |setup| Box::new(AgainstItself::prepare(setup)),
         ratios: &[Ratio { figure: Figure::P50, target: Target::AtMost(1.5) }],
     },

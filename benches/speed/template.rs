@@ -63,7 +63,7 @@ impl Template {
         Self { keys, copy }
     }
 
-    /// Returns a copy that is synced to disk, so that no round is slowed down by writing it.
+    /// Returns a copy that is synced to disk, so that writing the copy slows down no round.
     pub(crate) fn copy(&self) -> Copy {
         Copy::of(&self.copy.db)
     }

@@ -13,7 +13,8 @@ use crate::world::World;
 /// content of all tables. Until then, every other command and the service refuse the destination.
 ///
 /// If the command is interrupted, for example by a lost connection or a full disk, run it again with the same options,
-/// and it continues. If the source has changed meanwhile, the command says so; then begin again with a new destination.
+/// and it continues. If the source has changed in the meantime, the command says so; then begin again with a new
+/// destination.
 #[cfg_attr(
     not(feature = "postgres"),
     doc = "",
@@ -24,18 +25,18 @@ use crate::world::World;
   appliance copy --from jobs.db --to postgres://appliance@db.example.com/jobs
   appliance copy --from postgres://appliance@db.example.com/jobs --to jobs.db")]
 pub struct Args {
-    /// The database to copy: a file, or the URL of a server.
+    /// The database to copy: a file, or the URL of a PostgreSQL database.
     #[arg(long, env = "APPLIANCE_FROM", value_name = "DATABASE")]
     from: PathBuf,
 
-    /// The database to create: a new file, or the URL of a server with an empty schema.
+    /// The database to create: a new file, or the URL of a PostgreSQL database with an empty schema.
     #[arg(long, env = "APPLIANCE_TO", value_name = "DATABASE")]
     to: PathBuf,
 }
 
 /// # Errors
 /// Exit status 78 if only a person can remove the cause, and 1 if the same command might succeed later.
-/// A build without PostgreSQL always fails with 2.
+/// A build without PostgreSQL always fails with exit status 2.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     supported::run(args, world)
 }

@@ -1,5 +1,5 @@
 //! Commands whose `--db` is the URL of a PostgreSQL server. Some commands work only on a SQLite file. Their refusal
-//! names the way to do the same on a server. A build without PostgreSQL refuses every URL.
+//! names the way to do the same on such a server. A build without PostgreSQL refuses every URL.
 
 use std::path::{Path, PathBuf};
 
@@ -8,13 +8,13 @@ use clap::ArgMatches;
 use super::failure::{EXIT_USAGE, Failure};
 use crate::store::{is_server, shown};
 
-/// The commands that work only on a file, each with the way to do the same on a server.
+/// The commands that work only on a file, each with the way to do the same on a PostgreSQL server.
 #[rustfmt::skip]
 const ONLY_FOR_FILES: [(&str, &str); 5] = [
     ("init", "set db in the settings file to the URL, run `appliance bootstrap-admin`, and then `appliance serve`"),
     ("backup", "make a backup with pg_basebackup and an archive of the write-ahead log, or with pg_dump"),
     ("restore", "restore a backup with the tools of PostgreSQL, for example to a point in time"),
-    ("upgrade", "`appliance serve` upgrades the tables of a server when it starts"),
+    ("upgrade", "`appliance serve` upgrades the tables in a PostgreSQL database when it starts"),
     ("doctor", "ask the running service with GET /readyz"),
 ];
 
@@ -40,12 +40,14 @@ pub(super) fn refuse_unsupported(matches: &ArgMatches) -> Result<(), Failure> {
         None => Ok(()),
         Some((name, instead)) => {
             let server = shown(db);
-            Err(refused(format!("`appliance {name}` works only on a file, and {server} is a server; {instead}")))
+            Err(refused(format!(
+                "`appliance {name}` works only on a file, and {server} is a PostgreSQL server; {instead}"
+            )))
         }
     }
 }
 
-/// Returns the sentence with which a build without PostgreSQL refuses the URL of a server.
+/// Returns the sentence with which a build without PostgreSQL refuses the URL of a PostgreSQL server.
 pub(in crate::cli) fn not_supported(db: &Path) -> String {
     format!("{} is a PostgreSQL server, which this build does not support; choose a file with --db", shown(db))
 }
@@ -69,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_for_files_is_refused_on_a_server_without_showing_the_password() {
+    fn the_refusal_of_a_command_for_files_on_a_server_does_not_show_the_password() {
         const URL: &str = "postgres://staff:secret@host/jobs";
         for (name, _) in ONLY_FOR_FILES {
             let rest: &[&str] = match name {
@@ -83,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn only_a_build_with_postgresql_uses_a_server() {
+    fn only_a_build_with_postgresql_accepts_a_postgresql_url() {
         let arguments = ["key", "list", "--db", "postgresql:///jobs"];
         assert_eq!(outcome(&arguments).is_none(), cfg!(feature = "postgres"), "{arguments:?}");
         assert_eq!(outcome(&["serve", "--db", "jobs.db"]), None);

@@ -2,7 +2,7 @@
 //!
 //! Data goes to standard output, and messages for people go to standard error. The exit status is 0 (done), 1 (failed)
 //! or 2 (invalid flags). It is 78 for a mistake in the settings file or a finding of `settings --check`, and for
-//! `serve` if a restart would not help.
+//! `serve` and `copy` if a repetition would not help.
 
 mod acme_args;
 pub mod activity;
@@ -55,7 +55,7 @@ use crate::world::Real;
 /// A recruiting service for small organizations: one binary and one SQLite file.
 ///
 /// To try it, run `appliance serve --demo`, which serves a sample company. To set up your own service, run `appliance
-/// init`, which asks for the organization, the admin and the address, and then `appliance serve`. Everyday work is done
+/// init`, which asks for the organization, the admin and the address. Then run `appliance serve`. Everyday work is done
 /// in a browser or over the HTTP API.
 #[derive(Debug, Parser)]
 #[command(name = "appliance", version, arg_required_else_help = true, propagate_version = true)]
@@ -67,8 +67,8 @@ use crate::world::Real;
 
 Every option can also be set by an environment variable, for example --db by APPLIANCE_DB. The options of serve can also
 be set in a file, by default /etc/appliance/appliance.toml; see `appliance help settings`. Data goes to standard output,
-messages to standard error. Exit status: 0 done, 1 failed, 2 invalid flags, 78 a mistake in the settings; serve also
-exits with 78 if a restart would not help.")]
+messages to standard error. Exit status: 0 done, 1 failed, 2 invalid flags, 78 a mistake in the settings; serve and copy
+also exit with 78 if a repetition would not help.")]
 pub struct Cli {
     #[command(subcommand)]
     command: Command,

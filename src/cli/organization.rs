@@ -38,7 +38,7 @@ enum Action {
     Create(Create),
     /// Disable an organization.
     ///
-    /// Its portal and signup links stop working, and only admins see it.
+    /// Its portal and signup links stop working. Only admins see a disabled organization.
     Disable(BySlug),
     /// Enable a disabled organization.
     Enable(BySlug),

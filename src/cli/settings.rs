@@ -71,7 +71,7 @@ fn check(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Fail
     Err(Failure {
         exit: EXIT_CONFIG,
         message: format!(
-            "the settings have {}; correct them before you start the service",
+            "the check of the settings has {}; correct the settings before you start the service",
             counted(lines.len(), "finding")
         ),
     })
@@ -81,7 +81,7 @@ fn check(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Fail
 /// or an empty string.
 fn shown_value(setting: &Setting, args: &Args) -> String {
     if setting.name == "db" && !setting.values.is_empty() {
-        // The URL of a server can contain a password.
+        // The URL of a PostgreSQL server can contain a password.
         let values: Vec<String> = setting.values.iter().map(|value| shown(Path::new(value))).collect();
         return values.join(",");
     }

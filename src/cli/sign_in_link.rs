@@ -39,8 +39,8 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the user does not exist or is disabled, the database cannot be used, or the link cannot be printed. No link
-/// is then created, unless the failure reports that the outcome is unknown.
+/// Fails if the user does not exist or is disabled, the database cannot be used, or the link cannot be printed. After a
+/// failure, there is no new link, unless the failure reports that the outcome is unknown.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare(&args.db.db, Missing::Refuse, Older::Refuse)?;
     let found = store::read_alone(&args.db.db, world, |tx| store::user::find_by_email(tx, &args.email))?;

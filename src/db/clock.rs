@@ -19,7 +19,7 @@ use crate::world::World;
 /// about this interval. The service doubts the clock for an hour after a start, which is much longer.
 const HEARTBEAT_INTERVAL: Duration = Duration::from_secs(300);
 
-/// The number of steps from one sweep to the next.
+/// The number of steps of the clock job from one call of `sweep` to the next.
 const STEPS_BETWEEN_SWEEPS: u32 = 10;
 
 pub struct Clock {
@@ -154,7 +154,7 @@ pub(crate) enum ClockEvent {
 }
 
 /// Returns the step of the job that reads the clocks and writes the heartbeat. While the clocks agree, the job calls
-/// `sweep` every few steps. If `sweep` fails, the job calls it again in the next step.
+/// `sweep` every few steps. If `sweep` fails, the job calls it again in the next step in which the clocks agree.
 pub(crate) fn job_step(
     reader: JobReader,
     clock: Arc<Clock>,

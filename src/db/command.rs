@@ -25,7 +25,7 @@ pub fn read_alone<T>(db: &Path, world: &dyn World, f: impl FnOnce(&Tx<'_>) -> Re
     read_at(db, world.now(), f)
 }
 
-/// Runs `f` on one snapshot of the database, as a transaction at this time.
+/// Runs `f` on one snapshot of the database. `now` is the time of the transaction.
 pub(crate) fn read_at<T>(db: &Path, now: Timestamp, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
     if is_server(db) { read_from_server(db, now, f) } else { command::read_alone(db, now, f) }
 }

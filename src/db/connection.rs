@@ -11,7 +11,7 @@ use super::sqlite::driver;
 /// A connection.
 pub(crate) struct Connection(EngineConnection);
 
-/// The connection of the engine that stores the rows. With one engine, this type costs nothing.
+/// The connection of the engine that stores the rows. In a build with only one engine, this type costs nothing.
 enum EngineConnection {
     Sqlite(driver::Connection),
     #[cfg(feature = "postgres")]

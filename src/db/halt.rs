@@ -1,4 +1,4 @@
-//! The reasons why a service stops writing permanently.
+//! The reasons why a service permanently stops writing.
 
 use std::sync::{Arc, OnceLock};
 

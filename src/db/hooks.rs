@@ -32,7 +32,8 @@ pub(crate) trait Hooks: Send + 'static {
     /// Counts the jobs or rows that a transaction has processed.
     fn count(&self, written: usize);
 
-    /// Runs after the commit of a durable batch.
+    /// Runs after the commit of a durable batch. The PostgreSQL engine also calls this function after the commit of any
+    /// other batch, and after a commit whose outcome is unknown.
     fn committed(&self);
 
     /// Discards the writer state, because a rollback makes the state invalid.

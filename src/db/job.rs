@@ -84,8 +84,8 @@ impl<T, F, D> Typed<T, F, D> {
 }
 
 /// The function that passes all answers of a batch to the runtime at once. If each answer woke the runtime, the runtime
-/// would take the core from the writer each time. On a machine with one core, this cost a tenth of the time of each
-/// decision.
+/// would take the core from the writer each time. On a machine with one core, each decision would then take about a
+/// tenth longer.
 #[derive(Clone, Default)]
 pub(crate) struct Answering(Arc<OnceLock<Box<RunOnRuntime>>>);
 

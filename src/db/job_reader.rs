@@ -10,7 +10,7 @@ use super::postgres::readers::Readers;
 use super::tx::{self, Tx};
 use crate::domain::timestamp::Timestamp;
 
-/// A shared reading connection or, with a server, a pool, which replaces connections that break.
+/// A shared reading connection or, with a PostgreSQL server, a pool, which replaces connections that break.
 #[derive(Clone)]
 pub(crate) struct JobReader(Source);
 

@@ -4,10 +4,10 @@
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-/// The prefixes of a server's URL. libpq accepts the same two.
+/// The prefixes of a PostgreSQL server's URL. libpq accepts the same two.
 const SCHEMES: [&str; 2] = ["postgres://", "postgresql://"];
 
-/// Returns whether this is the URL of a server, rather than the path of a file.
+/// Returns whether this is the URL of a PostgreSQL server, rather than the path of a file.
 pub fn is_server(db: &Path) -> bool {
     let text = db.as_os_str().as_bytes();
     SCHEMES

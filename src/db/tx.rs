@@ -126,7 +126,7 @@ impl Tx<'_> {
         self.connection.prepare(sql)?.execute_each(items.map(params))
     }
 
-    /// Returns the engine that stores the rows, for work that no common statement does.
+    /// Returns the engine that stores the rows, for work that needs a different statement on each engine.
     pub(crate) fn engine(&self) -> Engine {
         self.connection.engine()
     }

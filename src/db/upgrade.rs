@@ -1,5 +1,5 @@
 //! A schema and its upgrades, for every engine. The layer above provides the statements, and each engine runs its own
-//! text of them. This module knows no engine's driver and no table.
+//! text of them. This module names no driver and no table.
 
 use std::path::Path;
 

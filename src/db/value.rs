@@ -27,7 +27,7 @@ impl ValueRef<'_> {
     }
 }
 
-/// A value on its own, for statements that are put together at run time.
+/// An owned value, for the parameters of statements that are assembled at run time.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Value {
     Null,

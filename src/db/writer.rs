@@ -65,7 +65,7 @@ impl Writer {
         ended.recv().unwrap_or_else(|_| Err(Error::Defect("a job was dropped".to_owned())))
     }
 
-    /// Queues a job. Returns true if this job is the first in the queue. In that case, wake the thread
+    /// Queues a job. Returns true if this job is the first in the queue. The caller must then wake the thread
     /// ([`Writer::wake_for_jobs`]) after the other jobs of this tick have been queued, so that the jobs share a
     /// transaction.
     pub(crate) fn queue<T: Send + 'static>(

@@ -84,8 +84,8 @@ impl<H: Hooks> WriterThread<H> {
         Ok(Self { shared, thread: Mutex::new(Some(thread)) })
     }
 
-    /// Queues a row. Returns true if this row is the first in the queue. In that case, call [`WriterThread::flush`]
-    /// after the other rows of this tick have been queued.
+    /// Queues a row. Returns true if this row is the first in the queue. The caller must then call
+    /// [`WriterThread::flush`] after the other rows of this tick have been queued.
     pub(crate) fn record(&self, row: H::Row) -> bool {
         let refused = self.shared.writer.refusal(&self.shared.writer.lock());
         let mut rows = self.shared.rows();
@@ -128,7 +128,7 @@ impl<H: Hooks> WriterThread<H> {
     /// Writes the log entries that have waited since the disk was full.
     pub(crate) fn write_pending_entries(&self) {
         if self.shared.writer.broken().get().is_none() {
-            // If this fails, the next step of the job tries again.
+            // If this fails, the next step of the job for a full disk tries again.
             let _ = self.shared.engine().write_pending();
         }
     }

@@ -7,7 +7,7 @@ use super::postgres::engine as postgres;
 use super::sqlite::engine;
 use super::tx::Error;
 
-/// The engine on which the service runs all writing jobs. With one engine, this type costs nothing.
+/// The engine on which the service runs all writing jobs. In a build with only one engine, this type costs nothing.
 pub(crate) enum WritingEngine<H: Hooks> {
     Sqlite(engine::Engine<H>),
     #[cfg(feature = "postgres")]
@@ -23,8 +23,8 @@ impl<H: Hooks> WritingEngine<H> {
         }
     }
 
-    /// Sets the function that refuses the callers who wait for the next batch, if a transaction of the engine may take
-    /// a long time. With SQLite, no callers are refused for this reason.
+    /// Sets the function by which the PostgreSQL engine refuses the callers who wait for the next batch when the
+    /// current batch takes too long. The SQLite engine refuses no caller for this reason.
     #[cfg(feature = "postgres")]
     pub(super) fn refuse_waiting_by(&mut self, refuse: impl Fn(&Error) + Send + 'static) {
         match self {

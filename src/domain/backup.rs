@@ -107,7 +107,7 @@ fn day(at: Timestamp) -> i64 {
     at.micros().div_euclid(MICROS_PER_DAY)
 }
 
-/// 1970-01-01 was a Thursday, and ISO weeks begin on Monday.
+/// Returns the number of an ISO week. ISO weeks begin on Monday, and 1970-01-01 was a Thursday.
 fn week(at: Timestamp) -> i64 {
     (day(at) + 3).div_euclid(7)
 }
@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn a_jump_of_the_clock_deletes_no_more_backups_than_an_ordinary_day() {
+    fn a_jump_of_the_clock_causes_no_more_deletions_than_an_ordinary_day() {
         for keep in [Keep::Newest(7), Keep::Tiers { daily: 7, weekly: 0, monthly: 0 }] {
             let before = days("2026-11-01T02:00:00Z", 7);
             // A year ahead: one backup is made and one is deleted, as on any other day.

@@ -7,7 +7,7 @@ const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 /// The wait after which the inbox counts a candidate as overdue.
 pub const OVERDUE_AFTER: Duration = Duration::from_secs(10 * 24 * 60 * 60);
 
-/// The shortest wait that can be late. Shorter waits are normal in every organization.
+/// The minimum wait after which a candidate can be late. Shorter waits are normal in every organization.
 const LATE_AFTER_MIN: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// Returns the wait after which a candidate is late at a step: twice the median wait of the candidates at the step, but
@@ -32,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_is_late_after_twice_the_median_but_at_least_seven_days() {
+    fn a_candidate_is_late_after_twice_the_median_wait_but_not_before_seven_days() {
         for (median_days, late_days) in [(0, 7), (3, 7), (4, 8), (10, 20)] {
             assert_eq!(days(late_after(DAY * median_days)), late_days, "{median_days}");
         }

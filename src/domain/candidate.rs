@@ -94,7 +94,7 @@ pub fn require_withdrawable(status: ApplicationStatus) -> Result<(), Refusal> {
     }
 }
 
-/// `POST …/candidate-roles/{id}/transfer`: checks that the candidate can leave this application for another role.
+/// `POST …/candidate-roles/{id}/transfer`: checks that the application can be transferred to another role.
 /// [`require_addable`] checks the other role.
 ///
 /// # Errors

@@ -1,4 +1,4 @@
-//! The believed clock, which follows the wall clock only as fast as the uptime of the service allows.
+//! The believed clock, on which irreversible work relies.
 //!
 //! A wall clock can be wrong by years, even if only for two seconds. The uptime cannot be wrong in this way, because it
 //! measures only elapsed time. The service therefore maintains a believed time. The believed time follows the wall

@@ -35,7 +35,7 @@ impl DiskSpace {
     }
 }
 
-/// The limits for uploads. The first of them also applies to backups.
+/// The limits for uploads. `min_free_bytes` also applies to backups.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct UploadLimits {
     /// The free bytes that an upload or a backup must leave on its disk. The default is 1 GB or 5% of the disk,
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn attachments_are_limited_only_if_a_total_is_given() {
+    fn the_total_size_of_attachments_is_limited_only_if_a_maximum_is_given() {
         assert!(UploadLimits::default().has_room_for(u64::MAX, 1));
         let limits = UploadLimits { attachments_bytes_max: Some(10), ..UploadLimits::default() };
         assert!(limits.has_room_for(9, 1) && !limits.has_room_for(9, 2) && !limits.has_room_for(u64::MAX, 1));

@@ -25,7 +25,7 @@ pub fn expires_at(now: Timestamp) -> Timestamp {
     now.plus(LIFETIME)
 }
 
-/// Returns the earliest expiry of a link that is reused.
+/// Returns the earliest expiry with which a link is still reused.
 pub fn reused_from(now: Timestamp) -> Timestamp {
     now.plus(REUSE_REMAINING_MIN)
 }

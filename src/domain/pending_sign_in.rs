@@ -44,8 +44,8 @@ pub fn verify(
     if is_in_time { Ok(()) } else { Err(PendingFault::TooLate) }
 }
 
-/// Returns the string that the signature binds the field to. In the form of a signup, this string is a token. Tokens
-/// contain no space, so a field from the form of a signup is never valid here.
+/// Returns the string to which the signature binds the field. On a signup form, the signature binds the field to the
+/// token of the signup link instead. A token contains no space, so a field from a signup form is never valid here.
 fn link(user: &UserId, password_hash: &str) -> String {
     format!("sign-in {user} {password_hash}")
 }

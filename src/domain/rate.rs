@@ -67,7 +67,7 @@ impl TokenBucket {
         Ok(self.left(policy, now))
     }
 
-    /// Takes a token for each of these requests, which another server has accepted. `times` are in order and not after
+    /// Takes a token for each of these requests, which other servers have accepted. `times` are in order and not after
     /// `now`. Afterwards, the bucket is as if the requests had been counted when they were accepted, even if later
     /// requests were counted first. The bucket can then be overdrawn: it can lack more tokens than a full bucket has.
     /// An overdrawn bucket makes up for the excess before it gives a token, but for at most a minute.
@@ -77,7 +77,7 @@ impl TokenBucket {
         if let Some(first) = before.first() {
             let mut bucket = Self::full(*first);
             before.iter().for_each(|time| bucket.take_at(token, *time));
-            // The bucket was not full when it was last believed to be.
+            // Because of these requests, the bucket was not yet full at the time `in_use_since`.
             if bucket.full_at > self.in_use_since {
                 self.full_at += bucket.full_at - self.in_use_since;
                 self.in_use_since = bucket.in_use_since;
@@ -235,7 +235,7 @@ mod tests {
     fn requests_that_are_counted_late_leave_the_bucket_as_if_they_had_been_counted_in_time() {
         let policy = RatePolicy { per_minute: 60 };
         let at = |seconds: u64| SECOND * (1_000 + u32::try_from(seconds).unwrap());
-        // The seconds of requests that are counted in time, and of those that are counted at second 40.
+        // The seconds at which requests are accepted: those counted in time, and those counted only at second 40.
         for (in_time, late) in [
             (vec![], vec![0, 1, 2, 30, 39]),
             (vec![40, 40], vec![38, 38, 38, 38]),

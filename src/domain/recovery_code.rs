@@ -84,7 +84,7 @@ mod tests {
     const RANDOM: [u8; RANDOM_BYTES] = [0x00, 0x44, 0x32, 0x14, 0xc7, 0x42, 0x54, 0xb6, 0x35, 0xcf];
 
     #[test]
-    fn a_code_is_parsed_however_people_write_it() {
+    fn a_code_is_parsed_despite_case_spaces_hyphens_and_similar_letters() {
         let code = RecoveryCode::new(&RANDOM);
         assert_eq!(code.text(), "0123-4567-89ab-cdef");
         for text in [

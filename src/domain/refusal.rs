@@ -76,7 +76,7 @@ pub enum Refusal {
     CreatedBefore(String),
     /// The resource or link is no longer available, or the service does not know the state that the caller names.
     Gone(&'static str),
-    /// The resource is no longer in a version that `If-Match` names. The value lists the changes since that version,
+    /// The resource is no longer at a version that `If-Match` names. The value lists the changes since that version,
     /// newest first.
     PreconditionFailed(Vec<LaterChange>),
     /// `If-Match` names no version that the resource is known to have had. The value is the newest change, if any.
@@ -94,7 +94,7 @@ pub enum Refusal {
         /// Whether the endpoint also accepts JSON.
         accepts_json: bool,
     },
-    /// The endpoint accepts only another kind of content, such as an image.
+    /// The endpoint accepts only content of another kind, such as an image.
     UnsupportedContent(&'static str),
     /// The body has a `Content-Encoding`.
     ContentEncoding,

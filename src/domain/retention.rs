@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn due_candidates_are_erased_on_a_later_day_if_the_start_of_retention_is_unchanged() {
+    fn due_candidates_are_erased_on_a_later_day_if_the_start_of_their_retention_period_is_unchanged() {
         let due = DueCandidate { due_since: at(50), counted_from: at(10), is_confirmed: false };
         for (counted_from, today, expected) in [
             (Some(at(10)), 50, DueDecision::Wait),

@@ -59,7 +59,7 @@ pub fn refusal_sentence(changes: &[LaterChange]) -> String {
 /// or `None` for an imported role that nobody has changed. The sentence does not claim that the role has changed.
 pub fn unknown_version_sentence(newest: Option<&LaterChange>) -> String {
     let newest = newest.map_or_else(String::new, |change| format!(" (newest change: {})", clause(change)));
-    format!("the role is not in a version that If-Match names{newest}; {NEXT}")
+    format!("the role is not at a version that If-Match names{newest}; {NEXT}")
 }
 
 /// Returns the author, the content and the time of a change.
@@ -168,7 +168,7 @@ mod tests {
         };
         let newest = " (newest change: the service opened the role at 1970-01-01T00:00:00.000000Z)";
         for (change, newest) in [(None, ""), (Some(&change), newest)] {
-            let begin = format!("the role is not in a version that If-Match names{newest}; read the role again");
+            let begin = format!("the role is not at a version that If-Match names{newest}; read the role again");
             let sentence = unknown_version_sentence(change);
             assert!(sentence.starts_with(&begin), "{sentence}");
         }

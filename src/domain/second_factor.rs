@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dangerous_act_requires_a_confirmation_within_ten_minutes() {
+    fn a_dangerous_act_requires_a_confirmation_less_than_ten_minutes_old() {
         let confirmed_at = Timestamp::from_micros(5);
         let at = |seconds| confirmed_at.plus(Duration::from_secs(seconds));
         for (factors, is_required, seconds, expected) in [

@@ -31,7 +31,7 @@ pub fn clock(now: Timestamp) -> Duration {
     Duration::from_micros(now.micros().try_into().unwrap_or(0))
 }
 
-/// Returns the time of a stored count.
+/// Converts a time of the form that [`clock`] returns to the form in which a count is stored.
 pub(super) fn timestamp(at: Duration) -> Timestamp {
     Timestamp::from_micros(i64::try_from(at.as_micros()).unwrap_or(i64::MAX))
 }

@@ -89,7 +89,7 @@ pub fn is_ahead(newest: Timestamp, now: Timestamp) -> bool {
     newest > now.plus(AHEAD_MAX)
 }
 
-/// Returns the time after which rows are redated.
+/// Returns the latest timestamp that a row may retain. Rows with a later timestamp are redated.
 pub fn redated_after(now: Timestamp) -> Timestamp {
     now.plus(AHEAD_STAYING_MAX)
 }

@@ -110,8 +110,8 @@ fn runtime_builder() -> Builder {
     Builder::new_current_thread()
 }
 
-/// Returns the builder of the runtime. A task that waits for a database server blocks its thread, which a
-/// current-thread runtime does not allow.
+/// Returns the builder of the runtime. A task that waits for a database server blocks its thread, and a current-thread
+/// runtime does not allow such blocking.
 #[cfg(feature = "postgres")]
 fn runtime_builder() -> Builder {
     let mut builder = Builder::new_multi_thread();

@@ -23,7 +23,7 @@ pub struct Document {
 /// Parses a document without reading the database. [`check`](super::check) compares the document with the database.
 ///
 /// # Errors
-/// The findings. The first ones are listed with their locations, and the others are only counted.
+/// The findings. The first `FINDINGS_MAX` are listed with their locations, and the rest are only counted.
 pub fn parse(bytes: &[u8], world: &dyn World) -> Result<Document, Findings> {
     let mut context = Context::new(world);
     match reader::read::<Document>(bytes, &mut context) {

@@ -1,8 +1,8 @@
 //! Reads the members of one object by name, each as a typed value. An invalid value becomes a finding.
 //!
 //! A reading function returns `None` after it has added a finding. Read all members of an object before you refuse the
-//! object, so that one import finds all errors. It lists the first of them (`FINDINGS_MAX`) and counts the others. The
-//! reading functions treat `null` as missing.
+//! object, so that one import finds all errors. The import lists the first `FINDINGS_MAX` errors and only counts the
+//! rest. The reading functions treat `null` as missing.
 
 use std::fmt::Display;
 use std::ops::RangeInclusive;

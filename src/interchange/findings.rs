@@ -82,7 +82,7 @@ pub(super) fn escaped(text: &str) -> String {
     escaped
 }
 
-/// All errors in a document. The first errors are listed; the others are only counted.
+/// All errors in a document. The first [`FINDINGS_MAX`] are listed; the rest are only counted.
 #[derive(Debug, Clone, Default)]
 pub struct Findings {
     listed: Vec<Finding>,

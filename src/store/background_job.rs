@@ -3,7 +3,7 @@
 //! Most background jobs share two threads: one for jobs that never wait for the writer, and one for jobs that wait for
 //! it. A step of a job is one slice of its work, so other jobs do not wait long. Checkpoints have their own thread,
 //! because they wait for the disk and the other jobs must not wait with them. Backups have their own thread, because a
-//! copy can take minutes. On a server, `VACUUM` runs on this thread.
+//! copy can take minutes. With a PostgreSQL database, `VACUUM` runs on this thread.
 //!
 //! Two more threads that work on the database are not in the table. The writer (`db::writer_thread`) runs writes as
 //! they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.
@@ -107,20 +107,20 @@ const TABLE: [Row; 17] = [
     (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases due candidates: every 10 minutes, one slice in each step.
     (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for erasure while a hire was hidden from them: every minute, one in each step.
     (ROLE_CLOSING,      50,  Thread::Writes,       role_closing),     // Closes roles after their closing date: every 10 seconds, one slice in each step.
-    (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step. On a server, runs `VACUUM`.
+    (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step. In a PostgreSQL database, runs `VACUUM`.
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
     (BACKUP,         1_000,  Thread::Slow,         backup),           // Copies the file if a backup is due. Has its own thread, because a copy can take minutes.
     (SCHEMA_VERSION, 1_000,  Thread::Reads,        schema_version),   // Stops the service if a newer server has upgraded the tables.
     (SHARED_COUNTS, 60_000,  Thread::Reads,        shared_counts),    // Deletes expired counts that servers share and, if too many are left, those that expire first.
 ];
 
-/// The jobs that concern only a file. They do not run if the data is on a server.
+/// The jobs that concern only a file. They do not run if the data is on a PostgreSQL server.
 const OF_FILE: [BackgroundJob; 4] = [IDLE_CACHE, RESERVE, CHECKPOINT, BACKUP];
 
-/// The jobs that concern only a server.
+/// The jobs that concern only a PostgreSQL database.
 const OF_SERVER: [BackgroundJob; 2] = [SCHEMA_VERSION, SHARED_COUNTS];
 
-/// The rest and the thread of [`WIPING`] on a server, where a step can run `VACUUM` for minutes.
+/// The rest and the thread of [`WIPING`] with a PostgreSQL database, where a step can run `VACUUM` for minutes.
 const WIPING_OF_SERVER: (u64, Thread) = (500, Thread::Slow);
 
 /// The jobs that run only on the server with the lease. [`WIPING`] checks the lease itself. Of the other jobs,
@@ -183,7 +183,8 @@ fn with_lease(_: &Parts, _: BackgroundJob, step: Step) -> Step {
     step
 }
 
-/// Returns the error for a job that needs a file but has none. Such a job is not started if the data is on a server.
+/// Returns the error for a job that needs a file but has none. Such a job is not started if the data is on a PostgreSQL
+/// server.
 fn no_file() -> Error {
     Error::Defect("the job needs a file".to_owned())
 }

@@ -71,7 +71,7 @@ impl PortalChanges {
         self.newest.load(Ordering::Acquire)
     }
 
-    /// Returns whether a response for this portal, read at this change number, is still valid.
+    /// Returns whether a response for this portal, whose data was read at this change number, is still current.
     pub fn is_current(&self, organization: &OrganizationId, read_at: i64) -> bool {
         self.lock().get(organization).is_none_or(|last| *last <= read_at)
     }

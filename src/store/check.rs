@@ -61,8 +61,8 @@ fn findings(tx: &Tx<'_>, mut progress: impl FnMut(&str)) -> Result<Vec<String>, 
     Ok(findings)
 }
 
-/// Returns the findings that do not depend on the engine. For a server, the check needs nothing else: the operator
-/// checks the pages with `pg_amcheck`, and the server itself enforces foreign keys.
+/// Returns the findings that do not depend on the engine. For a PostgreSQL database, the check needs nothing else: the
+/// operator checks the pages with `pg_amcheck`, and the server itself enforces foreign keys.
 fn findings_in_tables(tx: &Tx<'_>, mut progress: impl FnMut(&str)) -> Result<Vec<String>, Error> {
     let mut findings = Vec::new();
     progress("recounting every organization's roles and applications");
@@ -90,7 +90,7 @@ fn findings_in_tables(tx: &Tx<'_>, mut progress: impl FnMut(&str)) -> Result<Vec
 /// changed or placed under a legal hold after their line was written. If the list cannot be read, returns one sentence
 /// about the list, because the next start would fail.
 pub fn reports(path: &Path) -> Result<Vec<String>, Error> {
-    // A server has no erasure list.
+    // A PostgreSQL database has no erasure list.
     if is_server(path) {
         return Ok(Vec::new());
     }

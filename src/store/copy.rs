@@ -1,4 +1,4 @@
-//! The copy of a whole database to the other engine, or to another server.
+//! The copy of a whole database to the other engine, or to another PostgreSQL server.
 
 #[cfg(feature = "postgres")]
 use std::path::Path;

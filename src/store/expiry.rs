@@ -16,7 +16,7 @@ use crate::domain::clock::ClockReading;
 use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
 
-/// Prepares the job that compares the clocks.
+/// Prepares the clock job, which compares the system clock with the believed clock.
 pub(super) fn job_step(reader: JobReader, clock: Arc<Clock>, writer: Arc<Writer>, log: Arc<ServiceLog>) -> Step {
     let sweep_reader = reader.clone();
     let sweep_writer = Arc::clone(&writer);

@@ -23,8 +23,8 @@ pub fn prepare(path: &Path, missing: Missing, older: Older) -> Result<(), OpenEr
     file::prepare(path, &CURRENT, missing, older)
 }
 
-/// Checks that the file is missing, or that a service may open it. If the path is the URL of a server, connects to the
-/// server, and checks that a service could use its database.
+/// Checks that the file is missing, or that a service may open it. If the path is the URL of a PostgreSQL server,
+/// connects to the server, and checks that a service could use its database.
 ///
 /// # Errors
 /// [`OpenError::Empty`] for an empty file. The other errors are also errors of [`prepare`].

@@ -14,7 +14,7 @@ pub(super) fn load_or_create(connection: &Connection, world: &dyn World) -> Resu
     }
     let mut secret = [0; 32];
     world.fill(&mut secret);
-    // Another server may create the secret at the same time. All servers use the first one.
+    // Another server may create a secret at the same time. All servers use the secret that is stored first.
     let insert = "INSERT INTO form_secrets (id, secret)
                   VALUES (1, $1)
                   ON CONFLICT (id) DO NOTHING";

@@ -42,8 +42,8 @@ pub fn insert(tx: &Tx<'_>, token: &str, role: &RoleId) -> Result<(), Error> {
     Ok(())
 }
 
-/// Looks up a link. Returns `None` if the link is unknown or has no target, the role is not public, the portal is
-/// disabled, or the organization is disabled.
+/// Looks up a link. Returns `None` if the link is unknown, the role is a draft or not public, the portal is disabled,
+/// or the organization is disabled.
 pub fn follow(tx: &Tx<'_>, world: &dyn World, token: &str) -> Result<Option<Invitation>, Error> {
     let sql = "SELECT r.status,
                  EXISTS (SELECT 1 FROM role_steps s WHERE s.role_id = r.id AND s.step_order IS NOT NULL),

@@ -29,7 +29,7 @@ use crate::world::World;
 pub const READERS_MAX: u32 = 17;
 
 impl Store {
-    /// Opens the database for a service: a file, or the database of a server if `path` is a URL. Creates a missing
+    /// Opens the database for a service: a file, or a PostgreSQL database if `path` is a URL. Creates a missing
     /// file, upgrades an older file, and locks the file so that no second service can open it.
     #[expect(clippy::needless_pass_by_value, reason = "the store holds the world for as long as it is open")]
     pub fn open(path: &Path, world: Arc<dyn World>) -> Result<Self, OpenError> {

@@ -61,7 +61,7 @@ pub(super) enum Place {
     Server(ServerPlace),
 }
 
-/// The parts that a service has only if the data is on a server.
+/// The parts that a service has only if the data is on a PostgreSQL server.
 #[cfg(feature = "postgres")]
 pub(super) struct ServerPlace {
     pub(super) target: Arc<Target>,
@@ -134,7 +134,8 @@ impl Parts {
         }
     }
 
-    /// Opens a reading connection for background jobs. With a server, the jobs share the connections of requests.
+    /// Opens a reading connection for background jobs. If the data is on a PostgreSQL server, the jobs share the
+    /// connections of requests.
     pub(super) fn open_job_reader(&self) -> Result<JobReader, Error> {
         match &self.place {
             Place::File(path) => connection::open_job_reader(path),

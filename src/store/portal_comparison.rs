@@ -1,8 +1,8 @@
 //! Compares the change numbers of portals in memory with those in the database, before a server uses a cached response.
 //! Another server may have changed a portal, and the next response of every server must show the change.
 //!
-//! Each comparison begins after the requests that wait for it. Requests that arrive during a comparison share the next
-//! one, so a busy server has at most one comparison at a time.
+//! A comparison begins only after all requests that wait for its outcome have arrived. Requests that arrive during a
+//! comparison share the next one, so a busy server has at most one comparison at a time.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -16,7 +16,8 @@ use crate::domain::timestamp::Timestamp;
 /// The function that receives the outcome of a comparison.
 type Done = Box<dyn FnOnce(Result<(), Error>) + Send>;
 
-/// The thread that compares. Dropping this value ends the thread, without waiting for a comparison that hangs.
+/// The thread that makes the comparisons. Dropping this value ends the thread, without waiting for a comparison that
+/// hangs.
 pub(super) struct PortalComparison {
     queue: Arc<Queue>,
 }

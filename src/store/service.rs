@@ -21,7 +21,7 @@ use crate::db::sqlite::wal;
 use crate::db::{Closed, Error, Grade, Halt, Reserve, Tx};
 use crate::domain::activity::ChainHead;
 
-/// The open database of a running service: a file, or the database of a server.
+/// The open database of a running service: a file, or a PostgreSQL database.
 pub struct Store {
     pub(super) scheduler: Scheduler,
     pub(super) readers: Readers,

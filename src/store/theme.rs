@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn salaries_are_shown_only_if_the_member_is_true() {
+    fn salaries_are_shown_only_if_show_salary_is_true() {
         for (members, expected) in [
             (json!({}), false),
             (json!({ "showSalary": true }), true),

@@ -60,7 +60,7 @@ pub fn record_created(tx: &Tx<'_>, stamp: &Stamp, who: Option<&Principal>, user:
     activity::platform::record(tx, stamp, who, Action::UserCreated, &None::<()>, &UserDetail::of(user))
 }
 
-/// The detail of a user in platform activity, which must not contain names or addresses.
+/// The detail of a user in platform activity. The detail must not contain names or addresses.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct UserDetail<'a> {

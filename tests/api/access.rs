@@ -1,6 +1,6 @@
-//! Access rules of the endpoints for rejecting, hiring, `me` and API keys. The tests cover each kind of caller at each
-//! endpoint, the separation of organizations, the immediate effect of changes to platform roles and
-//! memberships, and scopes, which only narrow a user's rights.
+//! Access rules of the endpoint `me` and of the endpoints that reject candidates, hire candidates and manage API keys.
+//! The tests cover each kind of caller at each endpoint, the separation of organizations, the immediate effect of
+//! changes to platform roles and memberships, and scopes, which only narrow a user's rights.
 
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ const NO_SCOPE: (u16, &str) = (403, "insufficient_scope");
 const FORBIDDEN: (u16, &str) = (403, "forbidden");
 const HIDDEN: (u16, &str) = (404, "not_found");
 
-/// The columns of the matrix: reject, hire, me, and the admin's endpoints create, list, usage and revoke.
+/// The columns of the matrix: reject, hire, `me`, and the admin endpoints for API keys (create, list, usage, revoke).
 type Row = [(u16, &'static str); 7];
 
 const MANAGES: Row = [OK, OK, OK, FORBIDDEN, FORBIDDEN, FORBIDDEN, FORBIDDEN];

@@ -72,7 +72,7 @@ fn a_scoped_key_can_create_keys_with_a_subset_of_its_scopes() {
     }
 }
 
-/// The column `scopes_explicit` is 0 by default, even for a key with scopes.
+/// A key that was created without a list of scopes has the default scopes, and 0 in the column `scopes_explicit`.
 fn a_key_without_explicit_scopes_is_unscoped() {
     let app = App::start();
     let body = json!({ "name": "n", "userId": "user_admin", "scopes": ["roles:read"] });

@@ -284,7 +284,7 @@ fn a_partial_upload_is_swept_at_the_next_start() {
     assert_eq!(app.sql("SELECT file_name FROM documents ORDER BY number"), ["cv.txt", "whole.pdf"]);
 }
 
-/// Another server may be receiving the upload, so only its age shows that nobody will finish it.
+/// Another server may be receiving the upload, so only the age of the upload shows that nobody will finish it.
 fn a_start_with_a_database_server_leaves_partial_uploads_until_they_expire() {
     let (app, hiring) = start();
     applied(&app, &hiring);

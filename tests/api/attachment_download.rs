@@ -124,7 +124,7 @@ fn an_attachment_is_found_only_under_its_own_status_link() {
     }
     assert_dead_link(get(&format!("{later}/documents/{id}")));
     assert_dead_link(get(&format!("/status/{}/documents/{id}", "A".repeat(43))));
-    // An application's status link does not find an attachment of a later signup, and a replaced link finds nothing.
+    // An application's status link does not open an attachment of a later signup, and a replaced link opens nothing.
     sign_up(&app, &hiring, "sign_more", None, email);
     assert!(attach(&app, &token, "sign_more"));
     assert_dead_link(get(&format!("{page}/documents/{}", staged.as_str())));
@@ -213,7 +213,7 @@ fn a_download_of_damaged_content_is_cut_off_and_check_reports_it() {
     assert_eq!(app.check(), [format!("attachment {id} has no SHA-256")]);
 }
 
-/// The test deletes all chunks after the hundredth during the downloads. If a deleted chunk still arrives, the
+/// During the downloads, the test deletes all chunks after the hundredth. If a deleted chunk still arrives, the
 /// service read it too early.
 fn many_slow_downloads_read_only_their_current_chunks() {
     let (app, hiring) = start();
@@ -229,7 +229,7 @@ fn many_slow_downloads_read_only_their_current_chunks() {
     // The downloads block neither threads nor connections to the file.
     app.anonymous().get(own.split_once("/documents/").unwrap().0).expect(200);
     app.change("DELETE FROM document_pieces WHERE number > 100");
-    // The service closes a connection on which the client reads nothing for a while, so the clients read at the same
+    // The service closes a connection on which the client reads nothing for a while, so all clients read at the same
     // time.
     std::thread::scope(|scope| {
         for (stream, some) in started {

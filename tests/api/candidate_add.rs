@@ -11,7 +11,7 @@ crate::tests![
     adding_a_known_address_adds_an_application_to_its_candidate,
     the_same_address_in_another_organization_belongs_to_another_candidate,
     applying_to_the_same_role_again_is_a_conflict,
-    a_role_that_is_not_open_is_a_conflict,
+    adding_a_candidate_to_a_role_that_is_not_open_is_a_conflict,
     removed_steps_are_not_copied_to_an_application,
     a_role_of_another_organization_is_not_found,
     all_validation_errors_are_reported_together,
@@ -132,7 +132,7 @@ fn applying_to_the_same_role_again_is_a_conflict() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_role_that_is_not_open_is_a_conflict() {
+fn adding_a_candidate_to_a_role_that_is_not_open_is_a_conflict() {
     let app = App::start();
     for (status, words) in [("draft", "is a draft"), ("closed", "is closed"), ("filled", "is filled")] {
         let hiring = app.hiring_with(|document| {

@@ -49,7 +49,7 @@ fn erase(app: &App, hiring: &Hiring, candidate: usize) -> Value {
     app.user_with_all(&hiring.staff("owner")).delete(&path(hiring, candidate)).expect(200).json()
 }
 
-/// Returns the rows of the database that can identify a candidate who has no signup, as lower-case text.
+/// Returns, as lower-case text, the rows that can identify a candidate who has no signup.
 fn personal_data(app: &App) -> String {
     let tables = [
         "SELECT * FROM candidates",

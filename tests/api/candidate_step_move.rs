@@ -26,7 +26,7 @@ crate::tests![
 ];
 
 const NOW: &str = "2026-11-21T09:12:33.123456Z";
-/// The time of the application.
+/// The time at which the candidate applied.
 const APPLIED: &str = "2026-11-01T10:00:00.000000Z";
 /// The time at which the first step of the application was validated.
 const VALIDATED: &str = "2026-11-02T10:00:00.000000Z";
@@ -76,7 +76,7 @@ fn moving_back_restores_the_exact_state() {
         assert_eq!(state(&app), before);
         assert_eq!(current_step(&app, &hiring, 0), since, "the candidate's time at the step has not restarted");
     }
-    // Moving back takes back a validation in the same way.
+    // A move back also restores the exact state after a validation.
     staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200);
     move_to(&staff, &hiring, 0, 1);
     assert_eq!((state(&app), current_step(&app, &hiring, 0)), (before, since));
@@ -102,7 +102,7 @@ fn a_rejection_after_a_move_is_reopened_at_its_step() {
     staff.post(&hiring.decision(0, 1, "move"), &reason()).refused(409, "conflict");
     staff.post(&hiring.decision(0, 2, "reopen"), &reason()).expect(200);
     assert_eq!(state(&app), before);
-    // The candidate can also be moved after the rejection that reversed a hire is reopened.
+    // A candidate whose hire was reversed can also be moved after the application is reopened.
     staff.post_empty(&hiring.hire(0)).expect(200);
     staff.post_empty(&hiring.decision(0, 3, "reject")).expect(200);
     staff.post(&hiring.decision(0, 3, "reopen"), &reason()).expect(200);

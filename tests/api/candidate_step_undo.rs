@@ -61,8 +61,8 @@ impl Fixture {
         self.hiring.decision(0, 0, "undo")
     }
 
-    /// Returns the page in two languages and its download, each with its header fields except the request id and the
-    /// date. The path of the page is replaced, because the path is random.
+    /// Returns the status page in two languages and the download of the candidate's data, each with its header fields
+    /// except the request id and the date. The path of the page is replaced, because the path is random.
     fn public(&self) -> Vec<(Vec<(String, String)>, String)> {
         let paths = [self.page.clone(), format!("{}?lang=de", self.page), format!("{}/data", self.page)];
         let answer = |path: &String| {

@@ -8,7 +8,7 @@ use crate::support::{App, Client, Hiring};
 crate::tests![
     withdrawing_an_application_leaves_its_steps_unchanged,
     withdrawing_an_ended_application_is_a_conflict,
-    the_reason_is_recorded_with_the_activity,
+    the_reason_is_recorded_in_the_activity,
     a_reason_of_a_wrong_type_or_length_is_refused,
     the_status_counts_follow_a_withdrawal,
     a_withdrawn_application_can_be_rejected_but_not_hired,
@@ -59,7 +59,7 @@ fn withdrawing_an_ended_application_is_a_conflict() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_reason_is_recorded_with_the_activity() {
+fn the_reason_is_recorded_in_the_activity() {
     let app = App::start();
     let (hiring, owner) = organization_with_owner(&app);
     owner.post(&withdraw_path(&hiring, 0), &json!({ "reason": "Stays \"there\"" })).expect(200);

@@ -26,7 +26,7 @@ crate::tests![
     unknown_and_disabled_portals_get_the_same_page,
     unsupported_methods_get_a_405_page,
     a_head_request_returns_the_header_fields_of_a_get_and_no_body,
-    an_unchanged_page_is_answered_with_304,
+    a_conditional_request_for_an_unchanged_page_gets_304,
 ];
 
 /// Returns the path of an organization's career page.
@@ -425,7 +425,7 @@ fn a_head_request_returns_the_header_fields_of_a_get_and_no_body() {
     }
 }
 
-fn an_unchanged_page_is_answered_with_304() {
+fn a_conditional_request_for_an_unchanged_page_gets_304() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user_with_all(&hiring.staff("owner"));

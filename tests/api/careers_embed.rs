@@ -8,8 +8,8 @@ crate::tests![
     the_script_is_open_to_any_origin_and_cacheable_for_an_hour,
     the_script_is_small_and_the_same_for_every_organization,
     the_script_adds_no_globals_and_inserts_data_as_text_only,
-    an_unchanged_script_is_answered_with_304,
-    unknown_and_disabled_portals_are_answered_with_404,
+    a_conditional_request_for_the_unchanged_script_gets_304,
+    unknown_and_disabled_portals_get_a_404_answer,
 ];
 
 /// The maximum size of the script. A script of 9 kB does not noticeably slow down a page of another site.
@@ -56,7 +56,7 @@ fn the_script_adds_no_globals_and_inserts_data_as_text_only() {
     assert_eq!(statements.collect::<Vec<_>>(), ["(() => {", "})();"], "the whole script is inside one function");
 }
 
-fn an_unchanged_script_is_answered_with_304() {
+fn a_conditional_request_for_the_unchanged_script_gets_304() {
     let app = App::start();
     let path = format!("/careers/{}/embed.js", app.hiring().slug);
     let tag = app.anonymous().get(&path).expect(200).header("etag").unwrap().to_owned();
@@ -64,7 +64,7 @@ fn an_unchanged_script_is_answered_with_304() {
     assert_eq!(again.header("cache-control"), Some("public, max-age=3600"));
 }
 
-fn unknown_and_disabled_portals_are_answered_with_404() {
+fn unknown_and_disabled_portals_get_a_404_answer() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     for slug in [hiring.slug.as_str(), "nobody", "no%20slug"] {

@@ -199,7 +199,7 @@ fn each_form_admits_exactly_the_callers_who_may_submit_it() {
     for org_role in org_roles {
         let app = App::start();
         for route in forms() {
-            // Some forms succeed without any field, so each form has its own organization.
+            // Some forms succeed without any field, so each form is sent to a new organization.
             let hiring = app.hiring();
             let browser = match org_role {
                 "platform admin" => app.browser_of("admin@appliance.example"),
@@ -210,7 +210,7 @@ fn each_form_admits_exactly_the_callers_who_may_submit_it() {
                 "moderator" | "hr_representative" => {
                     !["/members", "/settings"].iter().any(|part| route.path.contains(part))
                 }
-                // A preview of a role changes nothing.
+                // The organization role `member` may submit only the preview of a role, which changes nothing.
                 _ => route.path.ends_with("/preview"),
             };
             let path = staff_path(route, &hiring.slug, &hiring);

@@ -181,7 +181,7 @@ fn the_other_candidates_are_decided_on_if_one_is_refused() {
         "Not everything was changed",
         "Candidate 2 is now at Interview.",
         "Candidate 1 is at Interview.",
-        "1 candidate is no longer on this board.",
+        "1 candidate is no longer in progress at this role.",
     ] {
         assert!(page.contains(text), "{text}: {page}");
     }
@@ -267,7 +267,7 @@ fn at_most_500_candidates_are_decided_on() {
     assert_eq!(hiring.step_statuses(&app, 0)[1], "in_progress");
     fields.pop();
     let page = owner.submit(&path(&hiring), &fields).expect(200).text();
-    assert!(page.contains("499 candidates are no longer on this board."), "{page}");
+    assert!(page.contains("499 candidates are no longer in progress at this role."), "{page}");
     assert_eq!(hiring.step_statuses(&app, 0)[2], "in_progress");
 }
 

@@ -37,7 +37,7 @@ fn assert_has(answer: &Answer, texts: &[&str]) {
     }
 }
 
-/// Signs the first candidate up, so that the application has a form and an attachment.
+/// Adds a signup with an attachment to the first candidate's application.
 fn sign_up(app: &App, hiring: &Hiring) {
     insert_signup(app, hiring, Some(&hiring.candidates[0].application_id), "candidate-1@people-1.example", "first");
 }

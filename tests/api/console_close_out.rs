@@ -11,7 +11,7 @@ crate::tests![
     the_console_offers_to_close_out_a_role_that_has_ended,
     everybody_is_selected_and_rejected_together,
     the_same_person_can_undo_the_whole_batch_for_ten_minutes,
-    a_candidate_who_was_moved_meanwhile_is_not_rejected,
+    a_candidate_who_was_moved_in_the_meantime_is_not_rejected,
     a_rejection_that_cannot_be_saved_is_reported_as_such,
     a_candidate_without_a_step_is_rejected_too,
     more_than_500_candidates_are_rejected_page_by_page,
@@ -130,7 +130,7 @@ fn the_same_person_can_undo_the_whole_batch_for_ten_minutes() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_candidate_who_was_moved_meanwhile_is_not_rejected() {
+fn a_candidate_who_was_moved_in_the_meantime_is_not_rejected() {
     let (app, hiring, recruiter) = closed();
     let owner = app.user_with_all(&hiring.staff("owner"));
     owner.post_empty(&hiring.decision(0, 1, "validate")).expect(200);
@@ -138,7 +138,7 @@ fn a_candidate_who_was_moved_meanwhile_is_not_rejected() {
     assert_has(&page, &["1 candidate was rejected.", "The owner", "Candidate 1 is at Interview.", "data-key=\"z\""]);
     assert_eq!(statuses(&app), ["In Progress", "Not Selected", "In Progress"]);
     let page = recruiter.submit(&path(&hiring), &[step(&hiring, 0), ("step", "no step")]).expect(409).text();
-    assert_has(&page, &["Candidate 1 is at Interview.", "1 candidate is no longer on this board."]);
+    assert_has(&page, &["Candidate 1 is at Interview.", "1 candidate is no longer in progress at this role."]);
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
@@ -174,7 +174,10 @@ fn more_than_500_candidates_are_rejected_page_by_page() {
         values.map(|value| ("step".to_owned(), value.to_owned())).collect()
     };
     let page = recruiter.get(&path(&hiring)).expect(200).text();
-    assert_has(&page, &["This page shows the first 500 of 502. The others follow."]);
+    assert_has(
+        &page,
+        &["This page shows the first 500 of 502 candidates. The others follow after you have rejected these."],
+    );
     let fields = shown(&page);
     assert_eq!(fields.len(), 500);
     let fields: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();

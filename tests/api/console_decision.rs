@@ -291,7 +291,7 @@ fn a_decision_from_an_old_page_is_refused_with_the_current_step() {
     let page = act(&recruiter, &hiring, 0, "withdraw", 2, &[("seen", &hiring.candidates[0].steps[2])]).expect(409);
     assert_has(
         &page,
-        &["Rejected at Interview, by The moderator", "The status of Candidate 1’s application: Not selected."],
+        &["Rejected at Interview, by The moderator", "The status of Candidate 1’s application is “Not selected”."],
     );
     act(&recruiter, &hiring, 0, "reopen", 2, &[("seen", "Not Selected"), ("reason", "x")]).expect(303);
 }
@@ -349,7 +349,7 @@ fn a_plain_member_may_not_decide_and_sees_no_form() {
     assert!(!page.text().contains("/reject\"") && !page.text().contains("/hire"));
     member.get(&act_path(&hiring, 0, "hire")).expect(403);
     for name in ["advance", "move", "reject", "reopen", "withdraw", "hire"] {
-        // A member is refused before an old state is reported.
+        // The service refuses the member before it compares the state that the form names.
         act(&member, &hiring, 0, name, 1, &[("seen", "Hired"), ("reason", "other")]).expect(403);
     }
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "in_progress", "pending", "pending"]);

@@ -15,9 +15,9 @@ crate::tests![
     a_board_shows_the_move_of_somebody_else,
     ones_own_acts_are_not_announced,
     several_changes_are_announced_in_one_sentence,
-    a_board_drops_erased_candidates_and_renames_others,
+    a_board_removes_erased_candidates_and_shows_changed_names,
     a_board_shows_hires_and_free_positions,
-    the_first_application_brings_the_buttons_of_the_board,
+    the_first_application_adds_the_buttons_to_the_board,
     a_change_to_the_role_adds_a_notice_and_replaces_nothing,
     ones_own_change_elsewhere_is_shown_but_not_announced,
     a_candidates_page_gets_the_application_that_changed,
@@ -159,7 +159,7 @@ fn several_changes_are_announced_in_one_sentence() {
     assert_eq!(news(&ask(&owner, &first)).as_deref(), Some("The admin rejected Candidate 2"));
 }
 
-fn a_board_drops_erased_candidates_and_renames_others() {
+fn a_board_removes_erased_candidates_and_shows_changed_names() {
     let (app, hiring, owner) = start();
     let first = open(&owner, &board(&hiring));
     let moderator = app.user_with_all(&hiring.staff("moderator"));
@@ -191,7 +191,7 @@ fn a_board_shows_hires_and_free_positions() {
     assert_has(&answer, &["Open positions: 2 of 2", "<ol id=\"hired\"></ol>"]);
 }
 
-fn the_first_application_brings_the_buttons_of_the_board() {
+fn the_first_application_adds_the_buttons_to_the_board() {
     let app = App::start();
     let hiring = app.hiring_with(|document| first_role_of(document)["candidates"] = json!([]));
     let owner = app.browser(&hiring, "owner");
@@ -200,7 +200,7 @@ fn the_first_application_brings_the_buttons_of_the_board() {
     let answer = ask(&owner, &first).expect(200);
     assert_has(
         &answer,
-        &["<template data-for=\"nobody\"></template>", "id=\"bar-advance\"", "Review 1 new", "data-append"],
+        &["<template data-for=\"nobody\"></template>", "id=\"bar-advance\"", "Review 1 new application", "data-append"],
     );
     assert!(news(&answer).unwrap().ends_with(" applied"), "{}", answer.text());
 }

@@ -16,7 +16,7 @@ crate::tests![
     the_page_names_the_users_second_factors,
     a_user_with_only_passkeys_sets_a_password,
     a_first_password_requires_a_recent_confirmation_by_passkey,
-    a_password_that_was_set_meanwhile_is_not_replaced,
+    a_password_that_was_set_in_the_meantime_is_not_replaced,
     preferences_change_the_language_and_turn_single_key_shortcuts_on_and_off,
     the_theme_is_stored_in_a_cookie,
     signing_out_ends_the_session,
@@ -172,7 +172,7 @@ fn a_first_password_requires_a_recent_confirmation_by_passkey() {
     owner.submit("/app/me/password", &[("new", OTHER)]).expect(303);
 }
 
-fn a_password_that_was_set_meanwhile_is_not_replaced() {
+fn a_password_that_was_set_in_the_meantime_is_not_replaced() {
     let (app, hiring, owner, _) = with_passkey_only();
     app.change(&format!("UPDATE users SET password_hash = 'x' WHERE id = '{}'", hiring.staff("owner")));
     let page = owner.submit("/app/me/password", &[("new", OTHER)]).expect(400).text();

@@ -8,10 +8,10 @@ use crate::support::{Answer, App, Client, Hiring};
 crate::tests![
     a_user_adds_a_passkey_and_signs_in_with_it,
     a_sign_in_leads_to_the_requested_page_or_form,
-    a_changed_answer_does_not_sign_in,
+    a_changed_answer_does_not_sign_the_user_in,
     an_answer_is_accepted_once_in_its_browser_within_5_minutes,
     a_copy_of_an_authenticator_is_refused_and_recorded,
-    the_passkey_of_a_disabled_user_does_not_sign_in,
+    a_disabled_user_cannot_sign_in_with_a_passkey,
     an_invalid_registration_is_refused,
     a_passkey_is_registered_only_once,
     an_account_has_at_most_20_passkeys,
@@ -20,7 +20,7 @@ crate::tests![
     adding_and_removing_a_passkey_require_a_recent_confirmation,
     the_only_second_factor_of_an_owner_cannot_be_removed,
     a_passkey_of_somebody_else_is_treated_like_an_unknown_one,
-    the_password_alone_does_not_sign_in_to_an_account_with_a_passkey,
+    the_password_alone_is_not_enough_to_sign_in_to_an_account_with_a_passkey,
     without_a_host_name_there_are_no_passkeys,
     a_sign_in_from_another_origin_is_forbidden,
     a_body_of_another_type_or_encoding_or_over_the_limit_is_refused,
@@ -101,7 +101,7 @@ fn a_sign_in_leads_to_the_requested_page_or_form() {
     );
 }
 
-fn a_changed_answer_does_not_sign_in() {
+fn a_changed_answer_does_not_sign_the_user_in() {
     let (app, hiring) = start(false);
     let key = Authenticator::new("key");
     add_passkey(&app.browser(&hiring, "owner"), &key).expect(200);
@@ -173,7 +173,7 @@ fn a_copy_of_an_authenticator_is_refused_and_recorded() {
     sign_in(&app, &key).expect(303);
 }
 
-fn the_passkey_of_a_disabled_user_does_not_sign_in() {
+fn a_disabled_user_cannot_sign_in_with_a_passkey() {
     let (app, hiring) = start(false);
     let key = Authenticator::new("key");
     add_passkey(&app.browser(&hiring, "owner"), &key).expect(200);
@@ -305,7 +305,7 @@ fn the_only_second_factor_of_an_owner_cannot_be_removed() {
     add_passkey(&owner, &Authenticator::new("second")).expect(303);
     owner.submit(&remove, &[]).expect(303);
     owner.submit(&format!("/app/me/passkeys/{}/remove", only_passkey(&app)), &[]).expect(409);
-    // A member needs no second factor.
+    // A plain member needs no second factor.
     let member = app.browser(&hiring, "member");
     add_passkey(&member, &Authenticator::new("third")).expect(200);
     let id = app.sql(&format!("SELECT id FROM passkeys WHERE user_id = '{}'", hiring.staff("member"))).remove(0);
@@ -324,7 +324,7 @@ fn a_passkey_of_somebody_else_is_treated_like_an_unknown_one() {
     assert_eq!(app.sql("SELECT count(*) FROM passkeys"), ["1"]);
 }
 
-fn the_password_alone_does_not_sign_in_to_an_account_with_a_passkey() {
+fn the_password_alone_is_not_enough_to_sign_in_to_an_account_with_a_passkey() {
     let (app, hiring) = start(false);
     let key = Authenticator::new("key");
     add_passkey(&app.browser(&hiring, "owner"), &key).expect(200);

@@ -25,7 +25,7 @@ fn from(app: &App, address: &str) -> Client {
     app.anonymous().with_header(SAME_ORIGIN.0, SAME_ORIGIN.1).with_header("X-Forwarded-For", address)
 }
 
-/// Requests this many challenges, and returns how many the service issues.
+/// Requests `times` challenges, and returns how many of them the service issues.
 fn issued(client: &Client, times: usize) -> usize {
     (0..times).filter(|_| client.submit(OPTIONS, &[]).status == 200).count()
 }

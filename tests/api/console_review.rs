@@ -106,7 +106,7 @@ fn the_list_of_a_queue_is_fixed_when_the_queue_begins() {
     assert_eq!(list(&begin(&recruiter, &hiring)).len(), 4);
     let second = follow(&recruiter, decide(&recruiter, &page, "advance"));
     assert_has(&second, &["2 of 3"]);
-    // A candidate who is moved back returns to the same position.
+    // A candidate who is moved back to the step has the same position in the list as before.
     let reject = app_path(&hiring, &format!("applications/{}/move", hiring.candidates[0].application_id));
     recruiter.submit(&reject, &[("step", &hiring.candidates[0].steps[1])]).expect(303);
     let third = follow(&recruiter, decide(&recruiter, &second, "advance"));

@@ -22,11 +22,11 @@ crate::tests![
     saving_and_opening_shows_why_a_role_stays_a_draft,
     a_role_is_closed_with_a_reason_and_reopened,
     an_act_that_the_state_forbids_shows_the_role_as_it_is,
-    the_board_and_the_list_of_roles_show_the_closing_date_until_the_role_ends,
+    the_board_and_the_list_of_roles_show_the_closing_date_until_the_role_is_closed,
     a_draft_is_deleted_unless_it_has_applications,
     acts_that_are_sent_twice_take_effect_once,
     the_preview_shows_what_was_typed_and_saves_nothing,
-    the_preview_has_its_own_policy,
+    the_preview_has_its_own_content_security_policy,
     the_form_explains_what_pay_transparency_requires,
     a_description_that_a_program_wrote_stays_as_it_is,
     plain_members_see_disabled_forms_and_may_not_send_them,
@@ -74,7 +74,7 @@ fn fields<'a>(changes: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
     kept.into_iter().filter(|(name, value)| *name != "public" || !value.is_empty()).chain(more).collect()
 }
 
-/// Saves the form of a role with these changes.
+/// Submits the form of the organization's role with these changes and the role's current version.
 fn save(client: &Client, hiring: &Hiring, changes: &[(&str, &str)]) -> Answer {
     let version = hidden(&client.get(&path(hiring, "edit")).expect(200).text(), "version");
     let mut fields = fields(changes);
@@ -360,7 +360,7 @@ fn an_act_that_the_state_forbids_shows_the_role_as_it_is() {
     assert!(page.contains("The closing date has passed."), "{page}");
 }
 
-fn the_board_and_the_list_of_roles_show_the_closing_date_until_the_role_ends() {
+fn the_board_and_the_list_of_roles_show_the_closing_date_until_the_role_is_closed() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -434,7 +434,7 @@ fn the_preview_shows_what_was_typed_and_saves_nothing() {
     assert_eq!(role(&app, &hiring, "name, location"), "Engineer|Bremen");
 }
 
-fn the_preview_has_its_own_policy() {
+fn the_preview_has_its_own_content_security_policy() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = false.into());
     let owner = app.browser(&hiring, "owner");

@@ -45,7 +45,7 @@ fn each_role_shows_its_candidate_counts() {
         format!(r#"<a href="/app/{}/roles/{}" dir="auto">Engineer</a>"#, hiring.slug, hiring.role_id),
         r#"<td data-label="New">1</td>"#.to_owned(),
         r#"<td data-label="In review">2</td>"#.to_owned(),
-        // The candidate at the first step applied on 1 November, and the others reached the second on 2 November.
+        // The candidate at the first step applied on 1 November, and the others reached the second step on 2 November.
         r#"<td data-label="Longest wait">19 days</td>"#.to_owned(),
         r#"<td data-label="Filled">0 of 2</td>"#.to_owned(),
         "Engineering · Bremen".to_owned(),

@@ -181,7 +181,8 @@ impl Scene {
         self.owner.submit(path, &fields)
     }
 
-    /// Returns how often the act has been carried out.
+    /// Returns the number of activity rows with the act's action. For a password change, returns 1 if the password
+    /// has changed, and 0 otherwise.
     fn count(&self, act: &Act) -> usize {
         match act.recorded {
             "" => usize::from(self.password_hash() != self.hash),

@@ -11,7 +11,7 @@ crate::tests![
     each_candidate_is_decided_on_at_the_current_step,
     a_refused_item_shows_who_decided_and_when,
     a_batch_reverses_no_hire,
-    a_candidate_who_has_left_the_named_step_is_refused,
+    a_decision_on_a_candidate_who_has_left_the_named_step_is_refused,
     unknown_foreign_and_erased_ids_have_the_same_outcome,
     an_application_named_twice_is_decided_on_once,
     candidates_see_the_rejections_after_the_delay,
@@ -124,7 +124,7 @@ fn a_batch_reverses_no_hire() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_candidate_who_has_left_the_named_step_is_refused() {
+fn a_decision_on_a_candidate_who_has_left_the_named_step_is_refused() {
     let (app, hiring, staff) = start();
     staff.post_empty(&hiring.decision(1, 1, "validate")).expect(200);
     let steps: Vec<&str> = hiring.candidates.iter().map(|candidate| candidate.steps[1].as_str()).collect();

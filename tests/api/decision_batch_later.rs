@@ -74,7 +74,7 @@ fn applications_are_put_aside_at_any_step() {
     assert_eq!(app.check(), Vec::<String>::new());
     assert_eq!(outcomes(&undo(&staff, &hiring, &batch)), ["done"; 3]);
     assert_eq!(marks(&app), [""; 3]);
-    // A candidate who has left the named step is refused.
+    // The batch refuses the mark for a candidate who has left the named step.
     let steps = json!([hiring.candidates[0].steps[1], hiring.candidates[1].steps[1], hiring.candidates[2].steps[3]]);
     let answer = decide(&staff, &hiring, &json!({ "action": "later", "days": 1, "candidateStepIds": steps }));
     assert_eq!(outcomes(&answer), ["done", "conflict", "conflict"]);

@@ -14,7 +14,7 @@ crate::tests![
     concurrent_dry_runs_fill_no_position,
     values_of_dry_run_other_than_true_and_false_are_refused,
     requests_with_dry_run_false_or_absent_take_effect,
-    dry_runs_succeed_on_tables_that_refuse_writes,
+    dry_runs_succeed_on_tables_that_refuse_updates,
 ];
 
 const DECISIONS: [(&str, usize); 5] = [("reject", 1), ("hire", 2), ("validate", 1), ("move", 3), ("reopen", 1)];
@@ -140,8 +140,8 @@ fn requests_with_dry_run_false_or_absent_take_effect() {
     assert_eq!(app.sql("SELECT count(*) FROM activities"), ["2"]);
 }
 
-/// The test makes these tables refuse updates, so a dry run that updates one of them fails.
-fn dry_runs_succeed_on_tables_that_refuse_writes() {
+/// In this test, four tables refuse updates, so a dry run that updated one of them would fail.
+fn dry_runs_succeed_on_tables_that_refuse_updates() {
     let (app, hiring, staff) = start();
     for table in ["candidate_role_steps", "candidate_roles", "roles", "organization_statuses"] {
         app.forbid("UPDATE", table);

@@ -11,9 +11,9 @@ crate::tests![
     readyz_reports_that_the_file_can_be_read_and_written,
     readyz_writes_to_the_file,
     head_requests_work_like_get_requests,
-    unsupported_methods_are_answered_with_405_and_allow,
+    requests_with_an_unsupported_method_get_405_and_allow,
     credentials_are_ignored,
-    similar_paths_are_answered_with_404,
+    similar_paths_are_not_found,
     a_stalled_reader_is_reported_until_it_ends,
     old_and_missing_backups_cause_a_warning,
 ];
@@ -69,7 +69,7 @@ fn head_requests_work_like_get_requests() {
     }
 }
 
-fn unsupported_methods_are_answered_with_405_and_allow() {
+fn requests_with_an_unsupported_method_get_405_and_allow() {
     let app = App::start();
     for path in PATHS {
         for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {
@@ -88,7 +88,7 @@ fn credentials_are_ignored() {
     assert_eq!(app.sql("SELECT count(*) FROM api_key_usage"), ["0"]);
 }
 
-fn similar_paths_are_answered_with_404() {
+fn similar_paths_are_not_found() {
     let app = App::start();
     for path in ["/healthz/", "/readyz/x", "//", "/HEALTHZ", "/metrics", "/favicon.ico"] {
         app.anonymous().get(path).refused(404, "not_found");

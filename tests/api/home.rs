@@ -8,7 +8,7 @@ crate::tests![
     browsers_get_the_page_and_programs_get_the_json,
     the_page_is_in_the_language_of_the_reader,
     the_page_links_to_the_portal_only_if_there_is_exactly_one,
-    the_page_is_protected_and_loads_nothing_from_elsewhere,
+    the_page_has_security_headers_and_loads_nothing_from_elsewhere,
     hostile_names_on_the_page_are_shown_as_text,
     a_repeated_parameter_is_refused_only_for_people,
 ];
@@ -84,7 +84,7 @@ fn the_page_links_to_the_portal_only_if_there_is_exactly_one() {
     assert_eq!(one.slug, "acme-1");
 }
 
-fn the_page_is_protected_and_loads_nothing_from_elsewhere() {
+fn the_page_has_security_headers_and_loads_nothing_from_elsewhere() {
     let app = App::start();
     app.hiring();
     let answer = person(&app).get("/").expect(200);

@@ -18,7 +18,7 @@ crate::tests![
     a_second_address_is_tried_when_the_first_refuses_the_connection,
     at_most_four_addresses_are_tried,
     an_address_that_hangs_leaves_time_for_the_next,
-    a_name_without_an_address_fails_with_the_reason,
+    a_name_without_an_address_fails_the_attempt_with_the_reason,
     a_redirect_to_a_special_address_is_not_followed,
 ];
 
@@ -184,7 +184,7 @@ fn an_address_that_hangs_leaves_time_for_the_next() {
     assert_eq!(network.connected(), ["8.8.8.8:80", "8.8.4.4:80"]);
 }
 
-fn a_name_without_an_address_fails_with_the_reason() {
+fn a_name_without_an_address_fails_the_attempt_with_the_reason() {
     let (app, network) = guarded();
     network.name("hr.example.com", &[&[]]);
     let failed = after_attempts(&app, &hire_for(&app, "http://hr.example.com/"), 1);

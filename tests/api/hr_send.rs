@@ -18,8 +18,8 @@ use crate::support::{App, Behaviour, Hiring, Receiver};
 crate::tests![
     a_message_is_a_post_with_exactly_the_documented_fields,
     a_hanging_name_server_or_network_times_out,
-    a_target_that_hangs_up_or_does_not_listen_fails_with_the_reason,
-    mixing_tls_and_plain_http_fails_with_the_reason,
+    a_target_that_hangs_up_or_does_not_listen_fails_the_attempt_with_the_reason,
+    mixing_tls_and_plain_http_fails_the_attempt_with_the_reason,
     a_hostile_answer_is_stored_as_1_kib_of_text,
 ];
 
@@ -157,7 +157,7 @@ fn first_error(app: &App, url: &str) -> String {
     failed["lastAttempt"]["error"].as_str().unwrap().to_owned()
 }
 
-fn a_target_that_hangs_up_or_does_not_listen_fails_with_the_reason() {
+fn a_target_that_hangs_up_or_does_not_listen_fails_the_attempt_with_the_reason() {
     let app = delivering(Hr::default());
     let hangs_up = target(drop);
     let error = first_error(&app, &format!("http://{hangs_up}/"));
@@ -182,7 +182,7 @@ fn speak_tls(mut stream: TcpStream) {
     let _ = ServerConnection::new(Arc::new(config)).unwrap().complete_io(&mut stream);
 }
 
-fn mixing_tls_and_plain_http_fails_with_the_reason() {
+fn mixing_tls_and_plain_http_fails_the_attempt_with_the_reason() {
     let app = delivering(Hr::default());
     let plain = target(|mut stream| {
         let _ = stream.read(&mut [0; 4_096]);

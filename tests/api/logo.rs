@@ -13,7 +13,7 @@ crate::tests![
     a_deleted_logo_is_gone,
     absent_logos_and_organizations_are_not_found,
     a_disabled_portal_shows_no_logo,
-    an_unchanged_logo_is_answered_with_304,
+    a_conditional_request_for_an_unchanged_logo_gets_304,
     activity_records_each_change_without_the_image,
     a_logo_does_not_change_the_json_portal,
 ];
@@ -161,7 +161,7 @@ fn a_disabled_portal_shows_no_logo() {
     app.anonymous().get(&public_path(&hiring)).expect(200);
 }
 
-fn an_unchanged_logo_is_answered_with_304() {
+fn a_conditional_request_for_an_unchanged_logo_gets_304() {
     let app = App::start();
     let hiring = app.hiring();
     put(&app, &hiring, PNG).expect(200);

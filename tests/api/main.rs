@@ -188,7 +188,7 @@ fn main() -> ExitCode {
         console_step_up::tests(),
         failure::tests(),
         wrong_clock::tests(),
-        // The tests of the other files follow in alphabetical order.
+        // The tests of the other files follow.
         access::tests(),
         activity::tests(),
         admin_membership::tests(),

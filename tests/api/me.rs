@@ -60,7 +60,7 @@ fn the_role_in_the_answer_is_the_platform_role() {
     let hiring = app.hiring();
     let admin = app.admin().get(ME).expect(200).json();
     assert_eq!(admin["user"], json!({ "id": "user_admin", "email": "admin@appliance.example", "role": "admin" }));
-    // An admin of an organization is not an admin of the platform.
+    // An admin of an organization is not a platform admin.
     let org_admin = app.user(&hiring.staff("admin")).get(ME).expect(200).json();
     assert_eq!(org_admin["user"]["role"], "user");
     app.set_password("admin@appliance.example", PASSWORD);

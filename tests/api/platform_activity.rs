@@ -82,7 +82,7 @@ fn refusals_of_a_key_are_recorded_once_an_hour_with_a_count() {
     app.key(&secret).get(KEYS).refused(401, "unauthorized");
     app.pass(1);
     assert_eq!(states_when_recorded(&app, "api_key.refused", 2), [states(7), states(1)]);
-    // Unknown keys are never recorded.
+    // The refusal of an unknown key is never recorded.
     app.key("rpk_none").get("/api/v1/me").refused(401, "unauthorized");
     let unknown = appliance::domain::api_key::KeySecret::generate(|bytes| bytes.fill(7));
     app.key(unknown.reveal()).get("/api/v1/me").refused(401, "unauthorized");

@@ -21,9 +21,9 @@ crate::tests![
     a_portal_without_roles_has_an_empty_list,
     a_slug_matches_ignoring_case_and_outer_spaces_and_is_shown_in_its_original_case,
     unknown_and_disabled_portals_get_the_same_404_answer,
-    an_invalid_slug_gets_the_same_404_answer,
+    an_invalid_slug_gets_the_same_404_answer_as_an_unknown_one,
     the_etag_is_strong_and_stable,
-    if_none_match_with_the_etag_is_answered_with_304,
+    a_conditional_request_with_the_current_etag_gets_304,
     a_304_has_the_etag_and_no_body,
     the_etag_changes_when_a_decision_fills_the_role,
     a_cached_response_is_never_older_than_an_answered_change,
@@ -33,7 +33,7 @@ crate::tests![
     any_origin_may_read_answers_and_errors_of_the_public_api,
     a_preflight_lists_the_methods_and_fields,
     paths_outside_the_public_api_have_no_preflight,
-    unsupported_methods_are_answered_with_405_and_allow,
+    requests_with_an_unsupported_method_get_405_and_allow,
     credentials_are_ignored,
 ];
 
@@ -138,7 +138,7 @@ fn a_description_is_returned_unchanged() {
     let hiring = app.hiring_with(|document| change_role(document, &json!({ "description": description })));
     assert_eq!(first_role(&app, &hiring)["description"], description);
     let text = app.anonymous().get(&hiring.portal()).text();
-    assert!(text.contains(&description.to_string()), "its members are in their original order: {text}");
+    assert!(text.contains(&description.to_string()), "the fields keep their original order: {text}");
 }
 
 fn amounts_are_integers_unless_they_have_a_fraction() {
@@ -274,7 +274,7 @@ fn unknown_and_disabled_portals_get_the_same_404_answer() {
     assert_eq!(body(&unset.portal()), unknown);
 }
 
-fn an_invalid_slug_gets_the_same_404_answer() {
+fn an_invalid_slug_gets_the_same_404_answer_as_an_unknown_one() {
     let app = App::start();
     let detail = |slug: &str| {
         let answer = app.anonymous().get(&format!("/api/public/portal/{slug}")).refused(404, "not_found");
@@ -301,7 +301,7 @@ fn the_etag_is_strong_and_stable() {
     assert_eq!(etag(&app, &hiring), tag);
 }
 
-fn if_none_match_with_the_etag_is_answered_with_304() {
+fn a_conditional_request_with_the_current_etag_gets_304() {
     let app = App::start();
     let hiring = app.hiring();
     let tag = etag(&app, &hiring);
@@ -478,7 +478,7 @@ fn paths_outside_the_public_api_have_no_preflight() {
     }
 }
 
-fn unsupported_methods_are_answered_with_405_and_allow() {
+fn requests_with_an_unsupported_method_get_405_and_allow() {
     let app = App::start();
     let hiring = app.hiring();
     for (path, allow) in [

@@ -20,10 +20,10 @@ crate::tests![
     the_body_is_checked_before_the_portal,
     a_body_that_is_not_a_json_object_is_a_bad_request,
     media_types_other_than_json_are_refused,
-    a_body_over_128_kib_is_answered_with_413,
+    a_body_over_128_kib_is_refused,
     unknown_members_are_ignored,
-    unknown_and_disabled_portals_are_answered_with_404,
-    a_role_that_accepts_no_applications_is_answered_with_404,
+    unknown_and_disabled_portals_are_not_found,
+    a_role_that_accepts_no_applications_is_not_found,
     a_link_is_reused_for_every_locale,
     a_link_is_reused_while_at_least_seven_days_are_left,
     an_expired_link_is_replaced,
@@ -199,7 +199,7 @@ fn media_types_other_than_json_are_refused() {
     app.anonymous().send("POST", &apply_path(&hiring), &[], body.as_bytes()).expect(200);
 }
 
-fn a_body_over_128_kib_is_answered_with_413() {
+fn a_body_over_128_kib_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let mut body = json!({ "roleId": hiring.role_id }).to_string().into_bytes();
@@ -220,7 +220,7 @@ fn unknown_members_are_ignored() {
     assert_eq!(appliance::domain::timestamp::Timestamp::from_micros(expires_at).to_string(), thirty_days_later);
 }
 
-fn unknown_and_disabled_portals_are_answered_with_404() {
+fn unknown_and_disabled_portals_are_not_found() {
     let app = App::start();
     let off = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     let body = json!({ "roleId": off.role_id });
@@ -232,7 +232,7 @@ fn unknown_and_disabled_portals_are_answered_with_404() {
     post(&app, &off, &body).expect(200);
 }
 
-fn a_role_that_accepts_no_applications_is_answered_with_404() {
+fn a_role_that_accepts_no_applications_is_not_found() {
     let app = App::start();
     let other = app.hiring();
     let hiring = app.hiring_with(|document| {

@@ -1,5 +1,5 @@
-//! `GET /api/public/portal/{orgSlug}/roles/{roleId}`: one public, open role. Any other role is answered
-//! with 404.
+//! `GET /api/public/portal/{orgSlug}/roles/{roleId}`: one public, open role. A request for any other role
+//! gets 404.
 
 use serde_json::json;
 
@@ -8,17 +8,17 @@ use crate::support::{App, Hiring};
 
 crate::tests![
     a_role_has_exactly_its_documented_fields,
-    a_role_that_is_not_public_and_open_is_answered_with_404,
+    a_role_that_is_not_public_and_open_is_not_found,
     hidden_and_unknown_roles_get_the_same_404_answer,
-    a_role_of_another_organization_is_answered_with_404,
-    an_unknown_or_malformed_id_is_answered_with_404,
-    a_disabled_or_unknown_portal_is_answered_with_404,
-    a_filled_role_is_answered_with_404_until_a_hire_is_reversed,
+    a_role_of_another_organization_is_not_found,
+    an_unknown_or_malformed_id_is_not_found,
+    a_disabled_or_unknown_portal_is_not_found,
+    a_filled_role_is_not_found_until_a_hire_is_reversed,
     a_role_hidden_by_another_process_is_gone_a_moment_later,
     the_salary_is_shown_only_where_show_salary_is_true,
     a_salary_field_that_the_role_lacks_is_omitted,
     a_slug_matches_ignoring_case_and_outer_spaces,
-    an_unchanged_role_is_answered_with_304,
+    a_conditional_request_for_an_unchanged_role_gets_304,
     a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     credentials_are_ignored,
 ];
@@ -62,7 +62,7 @@ fn a_role_has_exactly_its_documented_fields() {
     assert_eq!(answer.json(), expected);
 }
 
-fn a_role_that_is_not_public_and_open_is_answered_with_404() {
+fn a_role_that_is_not_public_and_open_is_not_found() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         add_role(document, &json!({ "id": "role_draft", "status": "draft" }));
@@ -102,7 +102,7 @@ fn hidden_and_unknown_roles_get_the_same_404_answer() {
     }
 }
 
-fn a_role_of_another_organization_is_answered_with_404() {
+fn a_role_of_another_organization_is_not_found() {
     let app = App::start();
     let (one, other) = (app.hiring(), app.hiring());
     app.anonymous().get(&path(&one, &other.role_id)).refused(404, "not_found");
@@ -111,7 +111,7 @@ fn a_role_of_another_organization_is_answered_with_404() {
     app.anonymous().get(&own_path(&other)).expect(200);
 }
 
-fn an_unknown_or_malformed_id_is_answered_with_404() {
+fn an_unknown_or_malformed_id_is_not_found() {
     let app = App::start();
     let hiring = app.hiring();
     let long = "a".repeat(65);
@@ -124,7 +124,7 @@ fn an_unknown_or_malformed_id_is_answered_with_404() {
     app.anonymous().get(&path(&hiring, "role%5F1")).expect(200);
 }
 
-fn a_disabled_or_unknown_portal_is_answered_with_404() {
+fn a_disabled_or_unknown_portal_is_not_found() {
     let app = App::start();
     let off = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     let detail = |path: &str| app.anonymous().get(path).refused(404, "not_found").json()["detail"].clone();
@@ -135,7 +135,7 @@ fn a_disabled_or_unknown_portal_is_answered_with_404() {
     app.anonymous().get(&own_path(&off)).expect(200);
 }
 
-fn a_filled_role_is_answered_with_404_until_a_hire_is_reversed() {
+fn a_filled_role_is_not_found_until_a_hire_is_reversed() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
@@ -189,7 +189,7 @@ fn a_slug_matches_ignoring_case_and_outer_spaces() {
     assert_eq!(answer.expect(200).json()["org"]["slug"], "acme-1");
 }
 
-fn an_unchanged_role_is_answered_with_304() {
+fn a_conditional_request_for_an_unchanged_role_gets_304() {
     let app = App::start();
     let hiring = app.hiring();
     let first = app.anonymous().get(&own_path(&hiring)).expect(200);

@@ -27,10 +27,10 @@ crate::tests![
     a_reordering_during_an_addition_applies_to_all_steps_or_none,
 ];
 
-/// The number of clients that send the same request at the same moment.
+/// The number of clients that send a request at the same moment.
 const CLIENTS: usize = 8;
 
-/// The number of rounds of a race between identical requests.
+/// The number of rounds of a race between requests from `CLIENTS` clients.
 const ROUNDS: usize = rounds(12, 25);
 
 /// The number of roles in one imported organization.

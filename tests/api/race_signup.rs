@@ -75,7 +75,8 @@ fn a_hundred_signups_while_their_role_closes_are_confirmed_or_refused() {
     panic!("{before} signups came before the closing of the role, and {after} after it");
 }
 
-/// Asserts that each candidate was confirmed and is in the database, or was refused and is not.
+/// Asserts that each signup was confirmed or refused, and that the database has exactly the candidates of the
+/// confirmed signups.
 fn assert_agreement(app: &App, hiring: &Hiring, answers: &[Answer]) {
     let confirmed: BTreeSet<String> = answers.iter().filter(|answer| answer.status == 303).map(status_path).collect();
     let refused = answers.iter().filter(|answer| answer.status == 410);

@@ -385,7 +385,7 @@ fn exactly_the_allowed_number_of_concurrent_requests_passes() {
     let passed: Vec<&Answer> = answers.iter().filter(|answer| answer.status == 200).collect();
     let refused = answers.iter().filter(|answer| answer.status == 429).count();
     assert_eq!((passed.len(), refused), (100, 60));
-    // Each request that passed reported a different remainder.
+    // Each answer to a request that passed reports a different remainder.
     let left: BTreeSet<&str> = passed.iter().map(|answer| limit_fields(answer).1.unwrap()).collect();
     assert_eq!(left.len(), 100);
     let usage = app.admin().get(&format!("{KEYS}/{id}/usage")).expect(200).json();

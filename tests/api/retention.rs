@@ -12,9 +12,9 @@ crate::tests![
     days_begin_in_the_organizations_time_zone,
     a_decision_a_hold_or_a_changed_setting_makes_a_candidate_not_due,
     a_candidate_with_an_application_in_progress_is_not_erased,
-    retention_starts_at_the_newest_decision_when_every_application_has_ended,
-    retention_without_an_application_starts_at_the_last_change,
-    retention_of_imported_decisions_starts_at_their_own_date,
+    the_retention_period_starts_at_the_newest_decision_when_every_application_has_ended,
+    without_an_application_the_retention_period_starts_at_the_last_change,
+    the_retention_period_after_an_imported_decision_starts_at_the_date_of_the_decision,
     in_a_small_organization_more_than_twenty_erasures_a_day_wait_for_a_confirmation,
     a_clock_that_jumps_ahead_erases_nobody,
     a_clock_jump_is_believed_after_an_uptime_of_the_same_length,
@@ -200,7 +200,7 @@ fn a_candidate_with_an_application_in_progress_is_not_erased() {
     assert_eq!(clock.erased(), [clock.id(2)]);
 }
 
-fn retention_starts_at_the_newest_decision_when_every_application_has_ended() {
+fn the_retention_period_starts_at_the_newest_decision_when_every_application_has_ended() {
     // The first candidate has applied twice.
     let clock = Clock::start(|document| {
         let mut again = first_role_of(document).clone();
@@ -225,7 +225,7 @@ fn retention_starts_at_the_newest_decision_when_every_application_has_ended() {
     assert_eq!(clock.erased(), [clock.id(0)]);
 }
 
-fn retention_without_an_application_starts_at_the_last_change() {
+fn without_an_application_the_retention_period_starts_at_the_last_change() {
     let clock = Clock::start(|_| {});
     clock.configure(&json!({ "retentionDays": 1 }));
     clock.app.change(&format!(
@@ -241,7 +241,7 @@ fn retention_without_an_application_starts_at_the_last_change() {
     assert_eq!(clock.erased(), ["alone"]);
 }
 
-fn retention_of_imported_decisions_starts_at_their_own_date() {
+fn the_retention_period_after_an_imported_decision_starts_at_the_date_of_the_decision() {
     // The four added candidates were, in this order, rejected long ago, hired long ago, hired on a date in the future,
     // and rejected without a date.
     let clock = Clock::start(|document| {

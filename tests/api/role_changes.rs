@@ -1,4 +1,4 @@
-//! `GET /api/v1/roles/{id}/changes`: the acts on the applications of a role since the last request.
+//! `GET /api/v1/roles/{id}/changes`: the acts on the applications of a role after a cursor.
 
 use serde_json::{Value, json};
 

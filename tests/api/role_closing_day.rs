@@ -12,7 +12,7 @@ use crate::support::signup::{Form, signup_path};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    a_closing_date_is_created_changed_and_cleared,
+    a_closing_date_is_set_changed_and_cleared,
     a_closing_date_in_the_past_is_refused_when_it_is_set,
     only_calendar_days_are_accepted,
     a_change_may_repeat_a_stored_closing_date_in_the_past,
@@ -57,7 +57,7 @@ pub(crate) fn wait_for_run(app: &App) {
     wait_until(app, &status_of(&marker.role_id), "closed");
 }
 
-fn a_closing_date_is_created_changed_and_cleared() {
+fn a_closing_date_is_set_changed_and_cleared() {
     let (app, hiring, client) = start();
     let created = create(&client, &hiring, &json!({ "name": "A", "closesOn": "2026-12-31" }));
     assert_eq!(created["closesOn"], "2026-12-31");

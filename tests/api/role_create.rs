@@ -225,7 +225,7 @@ fn a_new_role_is_visible_on_every_connection_but_not_on_the_portal() {
     let (app, hiring, client) = start();
     let readers: Vec<Client> = (0..20).map(|_| staff(&app, &hiring, "member")).collect();
     for name in ["first", "second"] {
-        // Roles with the same creation time are listed by id, and ids are random.
+        // The list orders roles with the same creation time by id, and ids are random, so the times must differ.
         app.pass(1);
         let id = create(&client, &hiring, &json!({ "name": name, "public": true }))["id"].clone();
         for reader in &readers {

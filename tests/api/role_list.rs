@@ -11,7 +11,7 @@ crate::tests![
     a_part_of_the_name_matches_ignoring_case_and_accents,
     invalid_parameters_are_refused,
     a_listed_role_has_exactly_its_documented_fields,
-    a_page_scans_five_hundred_roles_and_the_next_continues,
+    a_page_scans_at_most_five_hundred_roles_and_the_next_page_continues,
     only_the_organizations_own_roles_are_listed,
 ];
 
@@ -23,7 +23,7 @@ fn all(client: &Client, hiring: &Hiring, query: &str) -> Vec<String> {
     names(&client.get(&format!("{}?{query}", hiring.roles())).expect(200).json())
 }
 
-/// Returns every row of the list, read page by page, and the number of pages.
+/// Reads the list page by page. Returns the names of all listed roles and the number of pages.
 fn walk(client: &Client, hiring: &Hiring, query: &str) -> (Vec<String>, usize) {
     let (mut cursor, mut seen, mut pages) = (String::new(), Vec::new(), 0);
     loop {
@@ -37,8 +37,9 @@ fn walk(client: &Client, hiring: &Hiring, query: &str) -> (Vec<String>, usize) {
     }
 }
 
-/// Creates an organization with these roles. The two roles of each pair have the same creation time. If there are at
-/// most 120 roles, the first pair is the oldest. The list orders roles with the same creation time by id.
+/// Creates an organization with these roles. The first two roles have the same creation time, the next two were created
+/// one minute later, and so on. After every 120 roles, the times repeat. The list orders roles with the same creation
+/// time by id.
 fn with_roles(app: &App, roles: &[Value]) -> Hiring {
     app.hiring_with(|document| {
         document["organizations"][0]["roles"] = roles
@@ -169,7 +170,7 @@ fn a_listed_role_has_exactly_its_documented_fields() {
     assert_eq!(page, json!({ "success": true, "data": [expected], "pagination": pagination }));
 }
 
-fn a_page_scans_five_hundred_roles_and_the_next_continues() {
+fn a_page_scans_at_most_five_hundred_roles_and_the_next_page_continues() {
     let app = App::start();
     let roles: Vec<Value> = (0..1_001)
         .map(|number| json!({ "name": if number == 0 { "oldest" } else { "other" }, "department": "Yard" }))

@@ -14,7 +14,7 @@ crate::tests![
     applications_decisions_and_reads_do_not_change_the_version,
     an_imported_role_has_its_id_as_its_version,
     if_none_match_is_ignored,
-    a_change_to_the_seen_version_is_made,
+    a_change_to_the_current_version_is_made,
     a_change_to_an_older_version_is_refused_and_changes_nothing,
     any_listed_strong_tag_matches_and_weak_tags_do_not,
     a_malformed_if_match_is_reported_with_all_other_errors,
@@ -50,8 +50,8 @@ fn patch(client: &Client, path: &str, body: &Value, if_match: &str) -> Answer {
     send(client, &("PATCH", path.to_owned(), body.clone()), if_match)
 }
 
-/// Returns a request to every endpoint that honours `If-Match`, each for a role of its own. The role has two steps and
-/// the status that the request needs.
+/// Returns one request for each endpoint that honours `If-Match`, with the path of the role that the request changes.
+/// Each request has a role of its own, which has two steps and the status that the request needs.
 fn writes(client: &Client, hiring: &Hiring) -> Vec<(String, (&'static str, String, Value))> {
     let new = || draft(client, hiring, &["Call", "Offer"]);
     let step = |path: &str, index: usize| read(client, path)["steps"][index]["id"].as_str().unwrap().to_owned();
@@ -159,7 +159,7 @@ fn if_none_match_is_ignored() {
     }
 }
 
-fn a_change_to_the_seen_version_is_made() {
+fn a_change_to_the_current_version_is_made() {
     let (app, hiring, client) = start();
     for (path, request) in writes(&client, &hiring) {
         let seen = current(&client, &path);
@@ -275,17 +275,17 @@ fn a_version_that_the_role_never_had_reveals_only_the_newest_change() {
         assert_eq!(refusal.json()["changes"].as_array().unwrap().len(), 1, "{never}");
         assert_eq!(refusal.json()["changes"][0]["members"], json!(["location"]), "{never}");
         let detail = refusal.json()["detail"].as_str().unwrap().to_owned();
-        let (begin, change) = ("the role is not in a version that If-Match names", "changed the location of the role");
+        let (begin, change) = ("the role is not at a version that If-Match names", "changed the location of the role");
         assert!(detail.starts_with(begin) && detail.contains(change), "{detail}");
     }
     let refusal = patch(&elsewhere, &role(&app.hiring().role_id), &json!({}), "\"none\"");
     refusal.refused(404, "not_found");
-    // Nobody has changed this imported role, so there is nothing to name.
+    // Nobody has changed this imported role, so the refusal names no change.
     let third = app.hiring();
     let refusal = patch(&staff(&app, &third, "owner"), &third.role(), &json!({}), "\"none\"");
     let problem = refusal.refused(412, "precondition_failed").json();
     assert_eq!(problem.get("changes"), None);
-    assert!(problem["detail"].as_str().unwrap().starts_with("the role is not in a version"), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().starts_with("the role is not at a version"), "{problem}");
 }
 
 fn a_refusal_names_no_user_for_a_change_by_the_service() {

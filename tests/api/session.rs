@@ -31,7 +31,7 @@ crate::tests![
     a_key_takes_precedence_over_a_session_even_if_the_key_is_invalid,
     the_cookie_is_found_among_other_cookies,
     behind_https_only_the_host_bound_cookie_is_read,
-    an_invalid_cookie_is_answered_with_401,
+    a_request_with_an_invalid_cookie_is_answered_with_401,
     a_session_has_the_users_current_platform_role,
     a_session_ends_after_thirty_minutes_without_use,
     using_a_session_extends_it,
@@ -41,8 +41,8 @@ crate::tests![
     ended_sessions_are_deleted,
     signing_out_ends_the_session_and_removes_the_cookie,
     signing_out_does_not_end_other_sessions,
-    signing_out_without_a_session_is_answered_with_401,
-    signing_out_with_a_key_is_answered_with_401_and_writes_no_usage_row,
+    a_sign_out_without_a_session_is_answered_with_401,
+    a_sign_out_with_a_key_is_answered_with_401_and_writes_no_usage_row,
     signing_out_from_another_origin_is_forbidden,
     signing_out_behind_https_compares_the_public_origin,
     default_ports_are_not_part_of_an_origin,
@@ -105,7 +105,7 @@ fn cookie(answer: &Answer) -> String {
     pair.split_once('=').unwrap().1.to_owned()
 }
 
-/// Fails to sign in this many times, and asserts that no wait applies yet.
+/// Makes `times` attempts to sign in with a wrong password, and asserts that none of them has to wait.
 #[track_caller]
 fn fail(app: &App, email: &str, times: usize) {
     for _ in 0..times {
@@ -113,7 +113,7 @@ fn fail(app: &App, email: &str, times: usize) {
     }
 }
 
-/// Returns the number of seconds that a refused caller is asked to wait.
+/// Attempts to sign in, asserts that the caller must wait, and returns the number of seconds to wait.
 #[track_caller]
 fn wait(app: &App, email: &str, password: &str) -> u64 {
     retry_after(&attempt_sign_in(app, email, password).refused(429, "rate_limited"))
@@ -216,8 +216,8 @@ fn every_failed_sign_in_gets_the_same_answer() {
         body
     };
     let wrong_password = refused(&hiring.email("owner"), "a wrong password");
-    // The cases are an unknown address, a user without a password, the text of an absent hash, strings that are not
-    // addresses, and a very long password.
+    // The cases are an unknown address, a user without a password (also with `null` as the password), strings that are
+    // not addresses, and a very long password.
     for (email, password) in [
         ("nobody@example.org", PASSWORD),
         (&hiring.email("member"), PASSWORD),
@@ -389,14 +389,14 @@ fn behind_https_only_the_host_bound_cookie_is_read() {
     assert_eq!(two_fields.get("/api/v1/me").expect(200).json()["user"]["id"], hiring.staff("owner"));
     sign_out(&two_fields).expect(204);
     assert_eq!(app.sql("SELECT user_id FROM sessions"), [hiring.staff("member")]);
-    // Without https, only the plain name is read.
+    // Without HTTPS, the service reads only the plain name.
     let (app, hiring) = start();
     let value = cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200));
     let host = app.anonymous().with_header("Cookie", &format!("__Host-appliance_session={value}"));
     host.get("/api/v1/me").refused(401, "unauthorized");
 }
 
-fn an_invalid_cookie_is_answered_with_401() {
+fn a_request_with_an_invalid_cookie_is_answered_with_401() {
     let (app, hiring) = start();
     let value = cookie(&attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200));
     let digest = app.sql("SELECT lower(hex(digest)) FROM sessions")[0].clone();
@@ -522,7 +522,7 @@ fn signing_out_does_not_end_other_sessions() {
     there.get("/api/v1/me").expect(200);
 }
 
-fn signing_out_without_a_session_is_answered_with_401() {
+fn a_sign_out_without_a_session_is_answered_with_401() {
     let (app, _) = start();
     let answer = sign_out(&app.anonymous()).refused(401, "unauthorized");
     assert_eq!(answer.header("www-authenticate"), Some("Bearer realm=\"appliance\""));
@@ -531,7 +531,7 @@ fn signing_out_without_a_session_is_answered_with_401() {
     sign_out(&wrong).refused(401, "unauthorized");
 }
 
-fn signing_out_with_a_key_is_answered_with_401_and_writes_no_usage_row() {
+fn a_sign_out_with_a_key_is_answered_with_401_and_writes_no_usage_row() {
     let (app, hiring) = start();
     session(&app, &hiring);
     sign_out(&app.admin()).refused(401, "unauthorized");
@@ -666,7 +666,7 @@ fn a_session_is_rate_limited() {
     let answer = first.get("/api/v1/me").expect(200);
     assert_eq!(answer.header("ratelimit-policy"), Some("\"default\";q=2;w=60"));
     assert_eq!(answer.header("ratelimit"), Some("\"default\";r=1;t=30"));
-    // The limit belongs to the user, not to the session.
+    // The limit applies to the user, not to each session.
     second.get("/api/v1/me").expect(200);
     let limited = sign_out(&first).refused(429, "rate_limited");
     assert_eq!(retry_after(&limited), 30);

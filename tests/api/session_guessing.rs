@@ -9,10 +9,10 @@ use crate::support::{Answer, App, Client};
 crate::tests![
     a_guessing_stranger_does_not_lock_the_owner_out,
     strangers_get_a_hundred_guesses_an_hour_at_one_account,
-    a_known_network_and_a_known_browser_can_sign_in_while_strangers_guess,
+    the_owner_can_sign_in_from_a_known_network_or_browser_while_strangers_guess,
     guesses_at_known_and_unknown_accounts_are_limited_alike,
     ipv6_networks_of_one_subscriber_share_their_limits,
-    a_known_browser_can_sign_in_from_the_address_of_a_guessing_stranger,
+    the_owner_can_sign_in_from_a_known_browser_at_the_address_of_a_guessing_stranger,
 ];
 
 const PASSWORD: &str = "correct horse battery";
@@ -34,7 +34,7 @@ fn try_from(client: &Client, email: &str, password: &str) -> Answer {
     client.post(SIGN_IN, &json!({ "email": email, "password": password }))
 }
 
-/// Sends this many wrong passwords and returns how many of them are checked.
+/// Sends a wrong password `times` times, and returns how many of these guesses the service checks.
 fn guesses(app: &App, address: &str, email: &str, times: usize) -> usize {
     let client = from(app, address);
     let statuses = (0..times).map(|_| try_from(&client, email, "a wrong password").status);
@@ -66,7 +66,7 @@ fn strangers_get_a_hundred_guesses_an_hour_at_one_account() {
     try_from(&from(&app, "203.0.113.1"), &owner, PASSWORD).expect(200);
 }
 
-fn a_known_network_and_a_known_browser_can_sign_in_while_strangers_guess() {
+fn the_owner_can_sign_in_from_a_known_network_or_browser_while_strangers_guess() {
     let (app, owner) = start();
     let signed_in = try_from(&from(&app, "203.0.113.1"), &owner, PASSWORD).expect(200);
     let cookie = signed_in.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
@@ -107,7 +107,7 @@ fn ipv6_networks_of_one_subscriber_share_their_limits() {
     try_from(&from(&app, "2001:db8:2:100::1"), &owner, PASSWORD).expect(200);
 }
 
-fn a_known_browser_can_sign_in_from_the_address_of_a_guessing_stranger() {
+fn the_owner_can_sign_in_from_a_known_browser_at_the_address_of_a_guessing_stranger() {
     let (app, owner) = start();
     let signed_in = try_from(&from(&app, "203.0.113.1"), &owner, PASSWORD).expect(200);
     let cookie = signed_in.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();

@@ -25,7 +25,7 @@ crate::tests![
     all_dead_links_get_the_same_page,
     a_malformed_token_gets_a_404_page,
     a_repeated_parameter_gets_a_400_page,
-    unsupported_methods_are_answered_with_405_and_allow,
+    requests_with_an_unsupported_method_get_405_and_allow,
     a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     opening_a_link_changes_nothing,
     a_browser_that_has_applied_sees_a_notice,
@@ -293,7 +293,7 @@ fn a_repeated_parameter_gets_a_400_page() {
     }
 }
 
-fn unsupported_methods_are_answered_with_405_and_allow() {
+fn requests_with_an_unsupported_method_get_405_and_allow() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);

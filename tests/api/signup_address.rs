@@ -6,9 +6,9 @@ use crate::support::{Answer, App, Hiring};
 use serde_json::json;
 
 crate::tests![
-    a_signup_to_another_role_is_added_to_the_candidate_without_renaming_them,
+    a_signup_for_another_role_is_added_to_the_candidate_without_renaming_them,
     a_later_signup_does_not_change_the_candidate_or_the_application,
-    a_later_signup_does_not_take_over_a_candidate_added_by_staff,
+    a_later_signup_does_not_take_over_an_imported_candidate,
     a_later_signup_does_not_change_an_ended_application,
     the_answer_is_the_same_for_known_and_unknown_addresses,
     the_api_answer_is_the_same_for_known_and_unknown_addresses,
@@ -51,7 +51,7 @@ fn later_signups(app: &App) -> Vec<String> {
     )
 }
 
-fn a_signup_to_another_role_is_added_to_the_candidate_without_renaming_them() {
+fn a_signup_for_another_role_is_added_to_the_candidate_without_renaming_them() {
     let app = App::start();
     let hiring = with_two_roles(&app);
     let first = status_path(&Form::for_role(&app, &hiring).send(&app));
@@ -94,7 +94,7 @@ fn a_later_signup_does_not_change_the_candidate_or_the_application() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_later_signup_does_not_take_over_a_candidate_added_by_staff() {
+fn a_later_signup_does_not_take_over_an_imported_candidate() {
     let app = App::start();
     let hiring = app.hiring();
     let before = state(&app);
@@ -121,7 +121,7 @@ fn a_later_signup_does_not_change_an_ended_application() {
     assert_eq!(later_signups(&app).len(), 3);
 }
 
-/// Returns an answer without its token, request id and date.
+/// Returns an answer as text, without its request id and date and with `TOKEN` in place of its token.
 fn shape(answer: &Answer, token: &str) -> String {
     let fields = answer.headers.iter().filter(|(name, _)| !["x-request-id", "date"].contains(&name.as_str()));
     let fields: Vec<String> = fields.map(|(name, value)| format!("{name}: {value}")).collect();

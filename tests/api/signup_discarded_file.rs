@@ -88,7 +88,7 @@ fn the_file_of_a_repeated_form_is_deleted_at_once() {
     let first = form.send(&app);
     let cookie = first.header("set-cookie").unwrap().split(';').next().unwrap().to_owned();
     assert_eq!(counts(&app), "1|16");
-    // The same form is sent again, and then another form from the same browser.
+    // The same form is sent again, and then the same browser sends another form.
     assert_eq!(status_path(&form.send(&app)), status_path(&first));
     assert_eq!(counts(&app), "1|16");
     let again = Form::for_role(&app, &hiring).with_file("cv.pdf", &large());

@@ -259,7 +259,7 @@ fn markup_in_every_field_is_inert() {
         assert_eq!(text_area_value(&text, "note"), canary);
         assert_eq!(text.matches("<textarea ").count(), text.matches("</textarea>").count());
     }
-    // Stored markup is returned to staff as text.
+    // The API returns stored markup to staff unchanged, as a JSON string.
     let form = Form::for_role(&app, &hiring).with("name", canary).with("note", canary);
     status_path(&form.send(&app));
     let client = app.user_with_all(&hiring.staff("owner"));

@@ -12,7 +12,7 @@ crate::tests![
     a_staged_file_expires_after_an_hour,
     a_staged_file_can_be_claimed_only_once,
     a_form_sent_twice_stores_its_file_once,
-    a_hostile_name_is_inert,
+    a_hostile_file_name_is_inert,
     text_in_windows_1252_and_utf_16_is_accepted_and_returned_unchanged,
 ];
 
@@ -87,7 +87,7 @@ fn a_refused_file_is_reported_beside_its_field() {
     // All errors are reported together, in the order of the form.
     let text = form.with("name", "").without("consent").with_file("a", b"\0").send(&app).expect(400).text();
     assert_eq!(fields_with_errors(&text), ["name", "cv", "consent"]);
-    // The file remains staged when another file is refused.
+    // A staged file remains staged when the file that should replace it is refused.
     let text = form.with("name", "").with_file("good.pdf", PDF).send(&app).expect(400).text();
     let token = input_value(&text, "cvToken").unwrap();
     let text = form.with("cvToken", &token).with_file("bad.pdf", b"\0").send(&app).expect(400).text();
@@ -102,11 +102,11 @@ fn a_file_that_is_too_large_gets_a_413_page_with_the_input() {
     content.resize(10 * 1_024 * 1_024 + 1, b' ');
     let form = Form::for_role(&app, &hiring).without("consent").with("note", "Hello");
     let text = form.with_file("large.pdf", &content).send(&app).expect(413).text();
-    // Fields after the file were not read, so they are not reported.
+    // The service did not read the fields after the file, so it reports no errors in them.
     assert_eq!(fields_with_errors(&text), ["cv"]);
     assert!(text.contains("The file is larger than 10 MB."), "{text}");
     assert!(text.contains(">\nHello</textarea>") && input_value(&text, "email").is_some(), "{text}");
-    // Fields before the file are reported.
+    // Errors in the fields before the file are reported.
     let text = form.with("name", "").with_file("large.pdf", &content).send(&app).expect(413).text();
     assert_eq!(fields_with_errors(&text), ["name", "cv"]);
     assert_eq!(attachments(&app), Vec::<String>::new());
@@ -153,7 +153,7 @@ fn a_form_sent_twice_stores_its_file_once() {
     assert_eq!(app.sql("SELECT count(*) FROM documents WHERE signup_id IS NOT NULL"), ["1"]);
 }
 
-fn a_hostile_name_is_inert() {
+fn a_hostile_file_name_is_inert() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring).with("name", "");

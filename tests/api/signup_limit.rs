@@ -11,13 +11,13 @@ crate::tests![
     a_form_over_the_limit_is_shown_again_with_its_file,
     a_form_over_the_limit_is_shown_again_in_the_language_of_the_page,
     the_file_of_a_form_far_over_the_limit_is_not_read,
-    ipv6_networks_in_a_slash_56_share_twice_the_limit_and_in_a_slash_48_four_times_the_limit,
+    ipv6_networks_in_a_slash_56_share_twice_the_limit_and_those_in_a_slash_48_four_times_the_limit,
     the_hour_begins_with_the_first_application,
     invalid_forms_are_counted_but_opening_the_page_is_not,
     the_api_and_the_form_share_the_limit,
     forms_for_an_unknown_link_are_not_counted,
     without_a_limit_every_form_is_accepted,
-    an_address_reported_by_an_untrusted_client_is_ignored,
+    an_address_claimed_by_an_untrusted_client_is_ignored,
 ];
 
 fn limited(per_hour: u32) -> App {
@@ -100,7 +100,7 @@ fn the_file_of_a_form_far_over_the_limit_is_not_read() {
     assert_eq!(app.sql("SELECT count(*) FROM documents"), ["2"]);
 }
 
-fn ipv6_networks_in_a_slash_56_share_twice_the_limit_and_in_a_slash_48_four_times_the_limit() {
+fn ipv6_networks_in_a_slash_56_share_twice_the_limit_and_those_in_a_slash_48_four_times_the_limit() {
     let app = limited(2);
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);
@@ -174,7 +174,7 @@ fn without_a_limit_every_form_is_accepted() {
     }
 }
 
-fn an_address_reported_by_an_untrusted_client_is_ignored() {
+fn an_address_claimed_by_an_untrusted_client_is_ignored() {
     let app = App::with(Options { signups_per_hour: Some(1), ..Options::default() });
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring);

@@ -233,7 +233,7 @@ fn a_forged_form_is_refused() {
         assert!(page.contains("The form was open for too long."), "{text}: {page}");
     }
     form.without("form").send(&app).expect(400);
-    // The page does not show the secret that signs its forms.
+    // The page does not show the secret with which the service signs forms.
     let secrets = [&app, &other].map(|app| app.sql("SELECT hex(secret) FROM form_secrets").remove(0));
     assert_ne!(secrets[0].len(), 0);
     assert!(!app.anonymous().get(&form.path).expect(200).text().to_uppercase().contains(&secrets[0]));

@@ -14,7 +14,7 @@ crate::tests![
     every_language_has_the_complete_page,
     all_dead_links_get_the_same_page,
     a_repeated_parameter_gets_a_400_page,
-    the_page_works_without_career_pages_while_the_portal_is_disabled,
+    the_page_does_not_refer_to_career_pages_while_the_portal_is_disabled,
     the_page_of_a_later_signup_looks_like_the_page_of_an_application,
     hostile_names_are_shown_as_text,
     the_link_of_an_erased_candidate_is_dead,
@@ -210,7 +210,7 @@ fn a_repeated_parameter_gets_a_400_page() {
     assert_eq!(app.sql("SELECT withdrawn_at FROM status_pages"), before);
 }
 
-fn the_page_works_without_career_pages_while_the_portal_is_disabled() {
+fn the_page_does_not_refer_to_career_pages_while_the_portal_is_disabled() {
     let app = App::start();
     let hiring = app.hiring();
     let path = new_status_link(&app, &hiring, 0);

@@ -73,7 +73,7 @@ impl Fixture {
         self.app.sql(&format!("SELECT status FROM candidate_roles WHERE id = '{}'", self.application)).remove(0)
     }
 
-    /// Adds another application of the candidate, to a new role.
+    /// Creates and opens another role, and adds an application of the candidate to it.
     fn apply_elsewhere(&self) {
         let role = json!({ "name": "Other", "steps": [{ "name": "Call" }] });
         let role = self.owner.post(&self.hiring.roles(), &role).expect(200).json()["data"]["id"].take();

@@ -26,7 +26,7 @@ crate::tests![
 
 const HOUR: u64 = 3_600;
 
-/// The time for which a decision can be undone, and for which a move to another step is hidden.
+/// The number of seconds for which a decision can be undone and a move to another step is hidden.
 const UNDO_SECONDS: u64 = 600;
 
 struct Fixture {
@@ -287,7 +287,7 @@ fn the_header_fields_do_not_reveal_a_decision() {
         answer.headers.iter().filter(is_same).cloned().collect::<Vec<_>>()
     };
     let before = headers();
-    // Both positions are taken, so the role is filled.
+    // The two hires take both positions, so the role is filled.
     fixture.decide(1, "hire");
     fixture.owner.post_empty(&fixture.hiring.hire(1)).expect(200);
     assert_eq!(headers(), before);

@@ -24,7 +24,7 @@ crate::tests![
     a_later_signup_becomes_an_application_under_its_own_address,
     a_start_on_an_older_copy_repeats_exactly_the_deletions,
     an_erased_later_signup_stays_erased_on_an_older_copy,
-    retention_starts_at_the_last_signup,
+    the_retention_period_starts_at_the_last_signup,
     acts_on_a_status_page_take_at_least_25_ms,
     a_later_signup_shows_no_step_that_was_added_after_it,
     a_later_signup_shows_no_move_of_the_application,
@@ -51,7 +51,8 @@ impl Fixture {
         Self { app, hiring, owner }
     }
 
-    /// Sends the form with this name and address. Returns the path of the status page.
+    /// Applies with this name and address for the role with this id or, if `role` is empty, for the first role. Returns
+    /// the path of the status page.
     fn apply(&self, role: &str, name: &str, email: &str) -> String {
         self.app.pass(60);
         let path = if role.is_empty() {
@@ -73,8 +74,8 @@ impl Fixture {
         assert_eq!(self.app.check(), Vec::<String>::new());
     }
 
-    /// Returns the candidates with this test's address: name and address, and for each application its status, its
-    /// signup's name, and the names of its later signups.
+    /// Returns a row for each application of the candidates with the address [`ADA`]: the candidate's name and address,
+    /// the application's status, the name in its signup, and the names in its later signups.
     fn candidates(&self) -> Vec<String> {
         self.app.sql(
             "SELECT c.name, c.email, a.status, coalesce(s.name, '-'),
@@ -387,7 +388,7 @@ fn an_erased_later_signup_stays_erased_on_an_older_copy() {
     assert!(!fixture.contains_text("Quixworth") && !fixture.contains_text(ADA));
 }
 
-fn retention_starts_at_the_last_signup() {
+fn the_retention_period_starts_at_the_last_signup() {
     let fixture = Fixture::new();
     let first = fixture.apply("", "Ada", ADA);
     fixture.app.anonymous().post_empty(&format!("{first}/withdraw")).expect(303);

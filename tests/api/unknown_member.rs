@@ -92,7 +92,7 @@ fn warnings_are_limited_in_length_and_number() {
     assert_eq!(warnings[20]["detail"], "480 more members were ignored");
 }
 
-/// The client of these tests checks each answer against its schema in the API description. These schemas list
+/// The test client checks each answer against its schema in the API description. The schemas of these answers list
 /// `warnings`.
 fn answers_with_shared_schemas_have_warnings() {
     let app = App::start();

@@ -344,7 +344,7 @@ fn a_row_is_committed_before_its_answer() {
     for number in 1..=20 {
         let answer = if number % 2 == 0 { client.get(ME) } else { client.post_empty(&hiring.reject(0)) };
         assert!(matches!(answer.status, 200 | 409));
-        // Another connection sees the row at once, so the row survives a restart.
+        // Another connection sees the row at once, so the row is committed.
         let sql = format!(
             "SELECT count(*) FROM api_key_usage u JOIN api_keys k ON k.number = u.key_number WHERE k.id = '{id}'"
         );

@@ -45,7 +45,7 @@ crate::tests![
     a_refused_body_is_read_to_its_end,
     garbage_does_not_stop_the_service,
     every_answer_has_its_own_request_id,
-    the_client_of_the_tests_sends_no_post_twice,
+    the_test_client_never_sends_a_post_twice,
 ];
 
 /// One connection that sends bytes unchanged and is never reopened.
@@ -689,7 +689,7 @@ fn every_answer_has_its_own_request_id() {
     assert_ne!(answer.header("x-request-id"), Some("req_mine"));
 }
 
-fn the_client_of_the_tests_sends_no_post_twice() {
+fn the_test_client_never_sends_a_post_twice() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let client = Client::new(listener.local_addr().unwrap());
     let (sender, received) = std::sync::mpsc::channel();

@@ -21,7 +21,8 @@ export const WORDS = {
   es: { apply: 'Presentar mi candidatura', send: 'Enviar candidatura', withdraw: 'Retirar la candidatura', sure: 'Retirar ahora' },
 };
 
-/// The service refuses a form that is sent within 3 seconds of being opened, because no person fills it in so fast.
+/// The minimum time from opening a form to sending it. The service refuses a form that is sent within 3 seconds of
+/// being opened, because no person fills it in so fast.
 const FORM_MS_MIN = 3200;
 
 /// Starts a browser that can reach only this machine, even if a page requests another host.

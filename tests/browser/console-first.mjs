@@ -1,5 +1,5 @@
-// The first decision of somebody who tries the sample company: from the printed link, with at most four clicks or keys,
-// and within a minute.
+// Makes a first decision as somebody who tries the sample company. The decision must take at most four clicks or keys
+// and at most a minute, counted from the opening of the printed link.
 
 import { screenshot, visitor } from './browser.mjs';
 import { base, inspect } from './staff.mjs';

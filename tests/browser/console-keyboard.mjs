@@ -47,14 +47,14 @@ async function publish(page, { press, pressBoth, type, tabTo }) {
   }
   await tabTo(({ action }) => action?.endsWith('/steps/default'));
   await press('Enter', shows(page, '.pipeline li'));
-  // This link is before the steps.
+  // In the tab order, this link comes before the steps.
   await tabTo(({ href }) => href === `${role}/edit`, 'Shift+Tab');
   await press('Enter', leadsTo(page, /\/edit/));
   await tabTo(({ name }) => name === 'public');
   await press('Space');
   await tabTo(({ html }) => html.includes('formtarget="preview"'));
   await press('Enter', () => page.frameLocator('iframe[name=preview]').locator('strong', { hasText: 'lights' }).waitFor());
-  // The button that opens the role is before the preview.
+  // In the tab order, the button that opens the role comes before the preview.
   await tabTo(({ value }) => value === 'open', 'Shift+Tab');
   await press('Enter', shows(page, '[role=status]'));
   return role;

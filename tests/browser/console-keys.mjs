@@ -206,7 +206,7 @@ async function everyKey(page, kind, fault) {
   await open(page, kind);
   const keys = await listed(page, hand.press, fault);
   const ignored = kind.isPartly ? Object.keys(DECISIONS).concat('J', 'K') : [];
-  keys.filter((key) => !expected[key] && !ignored.includes(key)).forEach((key) => fault(`${kind.name}: ? lists ${key}, which this test does not know`));
+  keys.filter((key) => !expected[key] && !ignored.includes(key)).forEach((key) => fault(`${kind.name}: ? lists ${key}, which this test does not expect`));
   Object.keys(expected).filter((key) => !keys.includes(key)).forEach((key) => fault(`${kind.name}: ? does not list ${key}`));
   // The keys of the navigation are the same everywhere, so the test presses them on one page only.
   const everywhere = kind.name === 'activity' ? Object.entries(EVERYWHERE) : [];

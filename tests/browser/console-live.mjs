@@ -134,7 +134,7 @@ async function board({ first, second, base, api, fault }) {
   }
   await inspect(page, fault);
 
-  // An act on a card that somebody else has just moved is refused in place.
+  // An act on a card that somebody else has just moved is refused with a message on the board.
   await act('move', '/app/live/candidates/cand_31');
   await page.keyboard.press('e');
   await page.locator('#say').filter({ hasText: INGRID.name }).waitFor();

@@ -1,5 +1,6 @@
-// Takes the pictures of the staff console for the README, in the sample company with more candidates: a board, a review
-// with a CV, a hire before it is made, and a role next to its public page. Saves them as `picture-….png` in ARTEFACTS.
+// Takes the pictures of the staff console for the README: a board, a review with a CV, a hire before it is made, and a
+// role next to its public page. The pictures show the sample company, to which this part adds candidates. The part
+// saves the pictures as `picture-….png` in ARTEFACTS.
 
 import { statSync } from 'node:fs';
 

@@ -1,6 +1,6 @@
 // Checks the pages and dialogs of the staff console that answer a refused request: forms with wrong values, conflicts
-// with other people, confirmations, and error pages. Each must follow the accessibility rules in each language, light
-// and dark (a short run checks dark mode in English only), and must not scroll sideways in a window of 320 px.
+// with changes by others, confirmations, and error pages. Each must follow the accessibility rules in each language,
+// light and dark (a short run checks dark mode in English only), and must not scroll sideways in a window of 320 px.
 
 import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './browser.mjs';
 import { base, call } from './company.mjs';

@@ -91,11 +91,11 @@ export async function check(browser, _, fault) {
     const began = Date.now();
     await message(page, act);
     const decided = Date.now();
-    await compare(`during ${name}`);
+    await compare(`after ${name}`);
     const back = Date.now();
     await message(page, () => page.keyboard.press('z'));
     console.log(`  ${name}: ${decided - began} ms, undone in ${Date.now() - back} ms`);
-    await compare(`after ${name} was undone`);
+    await compare(`after the undo of ${name}`);
   }
   await context.close();
   service.kill();

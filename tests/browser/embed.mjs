@@ -67,8 +67,8 @@ export async function check(browser, { acme, empty, hostile, trap }, fault) {
   site.close();
 }
 
-/// Checks the embedded list while the service answers with 503, and afterwards. The browser's messages about these
-/// answers are not faults.
+/// Checks the embedded list while requests for its data are answered with 503, and after a retry. The browser's
+/// messages about these answers are not faults.
 async function checkOverload(browser, origin, acme, fault) {
   const context = await browser.newContext();
   const page = await context.newPage();

@@ -90,7 +90,7 @@ async function travel(page, context, { acme, engineer }, { lang, width, hasScrip
   const cookies = await context.cookies();
   const isRight = ({ name, httpOnly, sameSite, expires }) =>
     name.startsWith('applied_') && httpOnly && sameSite === 'Lax' && expires === -1;
-  expect(`the browser has cookies ${JSON.stringify(cookies)}`, cookies.every(isRight));
+  expect(`the browser has cookies with an unexpected name or attribute: ${JSON.stringify(cookies)}`, cookies.every(isRight));
 }
 
 /// Checks that the form shows the error next to its field and still has the entered values.

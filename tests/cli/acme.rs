@@ -263,7 +263,7 @@ fn a_stored_certificate_that_cannot_be_used_is_moved_aside_and_replaced() {
 }
 
 #[test]
-fn a_service_that_is_killed_during_an_order_keeps_its_certificate_and_waits() {
+fn a_service_killed_during_an_order_keeps_its_certificate_and_waits_before_the_next_order() {
     let fixture = Fixture::new();
     let now = SystemTime::now();
     fixture.server.store(&fixture.dir, DOMAIN, now - 80 * DAY, now + 10 * DAY);

@@ -28,13 +28,13 @@ const DAY: Duration = Duration::from_secs(86_400);
 /// A deliberate fault.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Fault {
-    /// Each order is refused with this type, status and `Retry-After`.
+    /// Each order is refused with this problem type, status and `Retry-After`.
     Refuse(&'static str, u16, &'static str),
     /// The directory is an answer that never ends.
     Endless,
     /// The directory arrives at one byte a second.
     Slow,
-    /// The directory redirects.
+    /// Requests for the directory are redirected.
     Redirect,
     /// The directory is HTML, or JSON of another kind.
     Text(&'static str),
@@ -138,7 +138,7 @@ impl AcmeServer {
         assert!(!waited.timed_out(), "{path} got no request");
     }
 
-    /// Stores a certificate of the authority in the folder of a database.
+    /// Stores a certificate from the authority in the certificate folder of the database `a.db`.
     pub(crate) fn store(&self, dir: &WorkDir, name: &str, not_before: SystemTime, not_after: SystemTime) {
         let (chain, key) = self.authority.certify(|params| {
             params.subject_alt_names = vec![rcgen::SanType::DnsName(name.try_into().unwrap())];
@@ -221,7 +221,7 @@ impl AcmeServer {
         nonce
     }
 
-    /// Uses up a nonce. Returns whether the request may use it.
+    /// Uses up the nonce of a request. Returns whether the authority accepts the nonce.
     fn take_nonce(&self, nonce: &str) -> bool {
         let mut state = self.state.lock().unwrap();
         let is_refused = state.nonces_to_refuse > 0;

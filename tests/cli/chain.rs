@@ -171,7 +171,7 @@ fn triggers_allow_only_erasures_that_leave_the_chain_valid() {
     ] {
         assert!(connection.execute(change, []).is_err(), "{change}");
     }
-    // The triggers allow the service to empty the detail of an erased candidate.
+    // The triggers allow the service to empty the detail of a row about an erased candidate.
     let erased =
         "UPDATE candidates SET erased_at = 1 WHERE id = (SELECT candidate_id FROM activities WHERE number = :2)";
     connection.execute(&with_row_numbers(&dir, erased), []).unwrap();

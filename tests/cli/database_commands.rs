@@ -4,7 +4,7 @@ use crate::postgres_server::{USER, shared};
 use crate::support::WorkDir;
 
 #[test]
-fn import_export_and_check_work_on_a_server_as_on_a_file() {
+fn import_export_and_check_work_on_a_postgresql_server_as_on_a_file() {
     let Some(server) = shared() else { return };
     let dir = WorkDir::new();
     let database = server.database();

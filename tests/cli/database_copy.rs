@@ -62,7 +62,7 @@ fn contents(path: &Path) -> (Contents, Vec<String>) {
 }
 
 #[test]
-fn a_copy_to_a_server_and_back_has_each_row_and_a_service_can_run_on_it() {
+fn a_copy_to_a_postgresql_server_and_back_has_each_row_and_a_service_can_run_on_each_copy() {
     let Some(server) = shared() else { return };
     let (dir, key) = with_demo();
     let (database, url) = empty_database(server);
@@ -73,7 +73,8 @@ fn a_copy_to_a_server_and_back_has_each_row_and_a_service_can_run_on_it() {
     dir.run(&["check", "--db", "back.db"]).succeeded();
     let (mut source, source_schema) = contents(&dir.path("a.db"));
     let (mut back, back_schema) = contents(&dir.path("back.db"));
-    // The copy back is recorded in the activity of the server.
+    // Each copy first adds an activity row to its source. The source of `back.db` was the database on the server, so
+    // `back.db` has one row more than `a.db`.
     let (activity, recorded) = (source.remove("activities").unwrap(), back.remove("activities").unwrap());
     assert_eq!(activity.len() + 1, recorded.len());
     assert!(activity.iter().all(|row| recorded.contains(row)));
@@ -195,7 +196,7 @@ fn a_copy_refuses_databases_that_it_cannot_use() {
 }
 
 #[test]
-fn a_text_that_a_server_cannot_store_is_named_before_the_copy_begins() {
+fn a_text_that_postgresql_cannot_store_is_named_before_the_copy_begins() {
     let Some(server) = shared() else { return };
     let (dir, _) = with_demo();
     let (database, url) = empty_database(server);

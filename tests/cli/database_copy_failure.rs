@@ -41,7 +41,7 @@ fn end_waiting_session(server: &TestServer, database: &str) {
 }
 
 #[test]
-fn a_copy_that_loses_its_connection_says_so_and_continues() {
+fn a_copy_that_loses_its_connection_says_so_and_the_next_run_continues_it() {
     let Some(server) = shared() else { return };
     let (dir, _) = with_demo();
     let (database, url) = empty_database(server);
@@ -79,7 +79,7 @@ fn a_database_that_another_copy_uses_is_refused() {
 }
 
 #[test]
-fn a_copy_between_two_servers_has_each_row() {
+fn a_copy_between_two_postgresql_databases_has_each_row() {
     let Some(server) = shared() else { return };
     let (dir, _) = with_demo();
     let (_, first) = empty_database(server);
@@ -96,7 +96,7 @@ fn a_copy_between_two_servers_has_each_row() {
 }
 
 #[test]
-fn a_change_to_the_source_between_two_parts_of_a_copy_is_noticed() {
+fn a_change_to_the_source_between_two_runs_of_a_copy_is_noticed() {
     let Some(server) = shared() else { return };
     let (dir, _) = with_demo();
     let (database, url) = empty_database(server);
@@ -138,7 +138,7 @@ fn with_disk(dir: &WorkDir, script: &str) -> Option<Output> {
 }
 
 #[test]
-fn a_copy_to_a_full_disk_says_so_and_continues_when_there_is_space() {
+fn a_copy_to_a_full_disk_says_so_and_a_run_with_enough_space_continues_it() {
     let Some(server) = shared() else { return };
     let (dir, _) = with_demo();
     let (_, url) = empty_database(server);

@@ -29,7 +29,7 @@ struct Service {
     _directory: WorkDir,
 }
 
-/// The requests of the admin, which tests send on several threads.
+/// The address of a service and the key of its admin. Tests send the admin's requests on several threads.
 #[derive(Clone)]
 struct Admin {
     address: SocketAddr,
@@ -37,7 +37,7 @@ struct Admin {
 }
 
 impl Service {
-    /// Starts a service with this database.
+    /// Creates an admin in the database at this URL, and starts a service on the database.
     fn start(url: &str) -> Self {
         let directory = WorkDir::new();
         let key = directory.admin_key(url);
@@ -125,7 +125,8 @@ fn unknown_key(number: u8) -> String {
     KeySecret::generate(|bytes| bytes.fill(number)).reveal().to_owned()
 }
 
-/// Starts a service behind a proxy, on a database of the server that most tests share.
+/// Starts a service that connects to PostgreSQL through a proxy. Its database is on the PostgreSQL server that most
+/// tests share.
 fn start_proxied() -> Option<(TestProxy, Service)> {
     let server = shared()?;
     let proxy = TestProxy::start(server.port());
@@ -135,7 +136,7 @@ fn start_proxied() -> Option<(TestProxy, Service)> {
 }
 
 #[test]
-fn a_service_whose_server_stops_is_unavailable_until_the_server_starts_again() {
+fn a_service_whose_postgresql_server_stops_is_unavailable_until_that_server_starts_again() {
     let Some(server) = TestServer::start(&[]) else { return };
     let service = Service::start(&server.url(USER, &server.database(), ""));
     service.create("before").expect(200);
@@ -150,7 +151,7 @@ fn a_service_whose_server_stops_is_unavailable_until_the_server_starts_again() {
 }
 
 #[test]
-fn a_server_that_hangs_does_not_block_requests_that_do_not_need_it() {
+fn a_postgresql_server_that_hangs_does_not_block_requests_that_do_not_need_it() {
     let Some((proxy, service)) = start_proxied() else { return };
     service.page().expect(404);
     proxy.set(Traffic::Hangs);
@@ -181,7 +182,7 @@ fn a_server_that_hangs_does_not_block_requests_that_do_not_need_it() {
 }
 
 #[test]
-fn a_change_whose_commit_cannot_be_confirmed_has_an_unknown_outcome_and_can_be_repeated_with_its_key() {
+fn a_change_whose_commit_cannot_be_confirmed_has_an_unknown_outcome_and_can_be_repeated_with_its_idempotency_key() {
     let Some((proxy, service)) = start_proxied() else { return };
     proxy.set(Traffic::CutForGoodAfterCommit);
     let admin = &service.admin;
@@ -214,7 +215,7 @@ fn a_change_whose_connection_is_cut_during_its_commit_happens_once() {
 }
 
 #[test]
-fn a_change_that_waits_for_an_absent_standby_has_an_unknown_outcome_and_later_ones_are_refused() {
+fn a_change_that_waits_for_an_absent_standby_has_an_unknown_outcome_and_later_changes_are_refused() {
     let Some(server) = TestServer::start(&[]) else { return };
     let service = Service::start(&server.url(USER, &server.database(), ""));
     let require = |names: &str| {
@@ -243,7 +244,7 @@ fn a_change_that_waits_for_an_absent_standby_has_an_unknown_outcome_and_later_on
 }
 
 #[test]
-fn a_service_is_unavailable_while_its_server_is_read_only_or_accepts_no_connection() {
+fn a_service_is_unavailable_while_its_postgresql_server_is_read_only_or_accepts_no_connection() {
     let Some(server) = TestServer::start(&[]) else { return };
     let database = server.database();
     server.psql(&database, "CREATE ROLE plain LOGIN; GRANT CREATE ON SCHEMA public TO plain");

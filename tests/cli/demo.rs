@@ -56,7 +56,7 @@ fn a_later_start_prints_the_command_for_a_new_key() {
 }
 
 #[test]
-fn every_start_prints_a_link_that_signs_in_once_without_a_password() {
+fn every_start_prints_a_link_that_signs_a_user_in_once_without_a_password() {
     let dir = WorkDir::new();
     for _ in 0..2 {
         let service = dir.serve(&["--demo"]);

@@ -118,7 +118,7 @@ fn digests(dir: &WorkDir) -> Vec<[u8; 32]> {
     statement.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect()
 }
 
-/// Returns the latest day until which an application is put aside.
+/// Returns the latest due day of any later mark.
 fn due_day(dir: &WorkDir) -> String {
     let connection = rusqlite::Connection::open(dir.path("a.db")).unwrap();
     connection.query_row("SELECT max(later_due_on) FROM candidate_roles", [], |row| row.get(0)).unwrap()
@@ -276,7 +276,7 @@ fn erased_list(dir: &WorkDir) -> Vec<String> {
 }
 
 #[test]
-fn no_byte_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
+fn no_personal_data_of_erased_candidates_is_left_even_after_an_old_backup_is_restored() {
     let dir = WorkDir::new();
     let people: Vec<Person> = (0..ERASED + STAYING).map(Person::new).collect();
     import(&dir, &people, &echo());
@@ -362,7 +362,7 @@ fn a_damaged_erasure_list_prevents_the_start() {
 }
 
 #[test]
-fn a_failed_erasure_does_not_happen_at_a_later_start() {
+fn a_failed_erasure_is_not_carried_out_at_a_later_start() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let key = dir.admin_key("a.db");
@@ -400,8 +400,8 @@ fn a_listed_candidate_with_a_later_hold_is_reported_and_not_erased() {
     let service = dir.serve(&["--db", "a.db"]);
     send(&service, &key, "PUT", "/api/v1/candidates/cand_1/hold", &json!({ "reason": "a case" }));
     service.stop("TERM");
-    // The line for the second candidate was written after their last change, so the file is an older copy, and the
-    // service erases this candidate again.
+    // In the file, the second candidate has no change after the one that their line names. The service therefore takes
+    // the file for an older copy and erases this candidate again.
     let later = i64::MAX / 2;
     let lines = format!("cand_1 at={later} activity=0\ncand_1 own at=1 activity=9\ncand_2 at={later} activity=9\n");
     dir.write("a.db.erased", &lines);

@@ -7,11 +7,11 @@ use serde_json::{Value, json};
 
 use crate::support::{HR_SECRET, RunningService, WorkDir, document, eventually};
 
-/// An address without a listener. Without `--allow-private-hr-targets`, the service sends nothing to this address,
-/// because it is private.
+/// A URL at whose address no process listens. Without `--allow-private-hr-targets`, the service sends nothing to this
+/// address, because it is private.
 const CLOSED_URL: &str = "http://127.0.0.1:9/hook";
 
-/// The beginning of the reason that the service gives when it refuses that address.
+/// The beginning of the reason that the service gives when it refuses the address of [`CLOSED_URL`].
 const REFUSED: &str = "refused: the host's address 127.0.0.1 is ";
 
 const INTEGRATION: &str = "/api/admin/organizations/org_acme/hr-integration";

@@ -25,8 +25,8 @@ const SECRETS: [&str; 9] = [
     "path-of-mine",
 ];
 
-/// Sends requests of several kinds, which contain the strings in `SECRETS`. Returns the method, route and answer of
-/// each.
+/// Sends requests of several kinds. The strings in `SECRETS` occur in the requests or in the address of their client.
+/// Returns the method, route and answer of each request.
 fn requests(service: &RunningService, key: &str) -> Vec<(&'static str, &'static str, Answer)> {
     let authorization = format!("Bearer {key}");
     let headers = [
@@ -121,7 +121,7 @@ fn is_authenticated(answer: &Answer, route: &str) -> bool {
 }
 
 #[test]
-fn a_json_line_is_one_object_with_the_same_members() {
+fn a_json_line_is_one_object_with_the_values_of_a_text_line() {
     let (answers, key_id, output) = logged("json");
     let lines = lines(&output);
     assert_eq!(lines.len(), answers.len(), "{output:?}");
@@ -143,7 +143,7 @@ fn a_json_line_is_one_object_with_the_same_members() {
 /// A number of requests whose log lines do not fit in the pipe and the log queue.
 const TOO_MANY: usize = 24_000;
 
-/// Starts a service, reads only its first line of standard error, and sends `TOO_MANY` requests. Checks that all of
+/// Starts a service, reads only the first line of its standard error, and sends `TOO_MANY` requests. Checks that all of
 /// them are answered.
 fn unread(dir: &WorkDir) -> (Child, BufReader<ChildStderr>) {
     let mut child = dir.command(&["serve", "--db", "a.db", "--listen", "127.0.0.1:0"]).spawn().unwrap();

@@ -24,8 +24,8 @@ fn reset_peak(service: &RunningService) {
     std::fs::write(format!("/proc/{}/clear_refs", service.id()), "5").unwrap();
 }
 
-/// Sends one byte on each connection in turn, so that the service reads each byte separately. Checks that each answer
-/// begins with `expected`.
+/// Sends the head on each connection, and then the bodies byte by byte, one byte on each connection in turn, so that
+/// the service reads each byte separately. Checks that each answer begins with `expected`.
 fn drip(streams: &mut [TcpStream], head: &str, bodies: &[Vec<u8>], expected: &str) {
     for stream in &mut *streams {
         stream.set_nodelay(true).unwrap();
@@ -80,7 +80,7 @@ fn the_memory_for_attachments_sent_byte_by_byte_is_limited() {
         let email = part("email", "", &format!("a{nth:02}@example.org"));
         [part("name", "", "Ada"), email, part("consent", "", "on"), file.clone(), "--b--\r\n".to_owned()].concat()
     };
-    // The maximum number of parallel forms from one address.
+    // The service stores the files of at most 16 parallel forms from one address.
     let bodies: Vec<Vec<u8>> = (0..16).map(|nth| form(nth).into_bytes()).collect();
     let head = format!(
         "POST /api/public{path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Type: multipart/form-data; \

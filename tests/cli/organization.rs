@@ -39,7 +39,7 @@ fn the_json_list_equals_the_list_of_the_service() {
 }
 
 #[test]
-fn a_new_organization_is_valid_and_recorded() {
+fn a_new_organization_passes_the_check_and_is_recorded() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     create(&dir, "other", &[]).succeeded();

@@ -1,5 +1,5 @@
-//! Commands on the file are recorded as activity. `/metrics` and the manifest of a backup contain the chain head, which
-//! reveals a rewritten chain.
+//! Commands that change the file or export data are recorded as activity. `/metrics` and the manifest of a backup
+//! contain the chain head, which reveals a rewritten chain.
 
 use serde_json::{Value, json};
 

@@ -140,7 +140,7 @@ fn only_a_sound_backup_is_restored() {
     assert!(output.code == Some(1) && output.stderr.contains("a.db is the file itself"), "{output:?}");
     let names = dir.names();
     assert!(names.iter().all(|name| !name.contains("restor")), "{names:?}");
-    // Only the record of the backup was written.
+    // Since `before`, only the backup has changed the file, by an activity row. The refused restores have not.
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM sessions"), 3);
     assert_eq!(dir.read("a.db").len(), before.len());
 }

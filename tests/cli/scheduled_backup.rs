@@ -1,4 +1,4 @@
-//! `serve --backup-dir`: the service's own backups. The tests of `store/backup` use a scripted clock.
+//! `serve --backup-dir`: scheduled backups with the real clock. The tests of `store/backup` use a scripted clock.
 
 use crate::support::{WorkDir, eventually, mode, send_to};
 

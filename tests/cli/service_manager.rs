@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::support::{PATIENCE, WorkDir, eventually};
 
-/// Returns the socket of a service manager, and its name.
+/// Returns the socket of a service manager and the path of the socket.
 fn manager(dir: &WorkDir) -> (UnixDatagram, String) {
     let path = dir.path("notify");
     let socket = UnixDatagram::bind(&path).unwrap();
@@ -114,7 +114,7 @@ fn several_sockets_and_other_descriptors_are_refused() {
     assert_eq!(dir.names(), Vec::<String>::new());
 }
 
-/// The number of restarts, and of clients that send requests on new connections in the meantime.
+/// The number of restarts, and the number of clients that send requests on new connections during the restarts.
 const RESTARTS: usize = 3;
 const CLIENTS: usize = 4;
 

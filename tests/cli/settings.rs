@@ -5,7 +5,8 @@ use std::os::unix::fs::PermissionsExt;
 use crate::support::{Output, WorkDir};
 use crate::tls_client::{Authority, CERT, KEY};
 
-/// An option with a value for each form: flag, variable and file. The text of the file is TOML.
+/// An option with its values: as a flag, as a variable, as TOML in the file, and as `settings` shows the value from the
+/// file.
 struct Forms {
     option: String,
     flag: &'static str,
@@ -14,7 +15,7 @@ struct Forms {
     shown_from_file: &'static str,
 }
 
-/// For each option, its values in the forms of [`Forms`]. An option that is not listed here makes the test fail.
+/// The fields of [`Forms`] for each option. An option that is not listed here makes the test fail.
 const VALUES: [(&str, &str, &str, &str, &str); 27] = [
     ("db", "a.db", "b.db", "'c.db'", "c.db"),
     ("listen", "1", "127.0.0.1:2", "3", "3"),
@@ -183,7 +184,7 @@ fn a_mistake_in_the_file_is_reported_in_one_sentence_with_its_location() {
 
 #[test]
 #[cfg(not(feature = "postgres"))]
-fn a_build_without_postgresql_refuses_the_url_of_a_server() {
+fn a_build_without_postgresql_refuses_a_postgresql_url() {
     const URL: &str = "postgres://staff:secret@host/jobs";
     let sentence = "postgres://host/jobs is a PostgreSQL server, which this build does not support; choose a file";
     let dir = WorkDir::new();
@@ -246,7 +247,7 @@ fn a_check_reports_all_findings_together() {
     for (line, expected) in lines.iter().zip(expected) {
         assert!(line.starts_with(expected), "{expected}: {line}");
     }
-    assert!(checked.stderr.contains("appliance: the settings have 9 findings"), "{checked:?}");
+    assert!(checked.stderr.contains("appliance: the check of the settings has 9 findings"), "{checked:?}");
     // Without `--check`, the error describes only the first mistake.
     let first = dir.run_with(&["settings", "--settings", "a.toml"], &variables, b"");
     first.failed(78, "(and 3 further mistakes; `appliance settings --check` lists all)");
@@ -300,7 +301,7 @@ fn a_flag_and_a_file_together_can_satisfy_a_pair_of_options() {
 }
 
 #[test]
-fn the_url_of_a_server_is_shown_without_its_password() {
+fn a_postgresql_url_is_shown_without_its_user_and_password() {
     let dir = WorkDir::new();
     dir.write("settings.toml", "db = 'postgres://staff:secret@host/jobs'");
     let by_flag = ["settings", "--db", "postgres://staff:secret@host/jobs?sslmode=disable"];

@@ -170,13 +170,13 @@ impl WorkDir {
         self.command(args).envs(variables.iter().copied()).spawn().unwrap()
     }
 
-    /// Creates an admin in a file and returns their key.
+    /// Creates an admin in a database and returns their key.
     pub(crate) fn admin_key(&self, db: &str) -> String {
         let made = self.run(&["bootstrap-admin", "--db", db, "--email", "root@example.org"]).succeeded();
         made.stdout.trim_end().to_owned()
     }
 
-    /// Imports one organization into a new file and returns its interchange document.
+    /// Imports one organization into a file and returns the interchange document. Creates the file if it is missing.
     pub(crate) fn imported(&self, db: &str) -> Value {
         let document = document();
         self.write("document.json", document.to_string());

@@ -63,7 +63,7 @@ impl TerminalSession {
         self.keyboard.flush().unwrap();
     }
 
-    /// Waits until the command has ended. Returns, as its standard output, everything that the terminal received.
+    /// Waits until the command has ended. The standard output of the result is everything that the terminal received.
     pub(crate) fn finish(mut self) -> Output {
         loop {
             match self.screen.recv_timeout(PATIENCE) {

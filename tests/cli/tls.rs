@@ -77,7 +77,7 @@ fn other_versions_and_protocols_are_refused_with_an_alert() {
 }
 
 #[test]
-fn links_and_cookies_are_for_https() {
+fn links_begin_with_https_and_cookies_are_secure() {
     let (dir, authority, service) = start();
     let set = ["set-password", "--db", "a.db", "--email", "owner@acme.example"];
     dir.run_with(&set, &[], PASSWORD.as_bytes()).succeeded();
@@ -99,7 +99,7 @@ fn links_and_cookies_are_for_https() {
 }
 
 #[test]
-fn large_answers_and_many_requests_pass_through_one_connection() {
+fn several_requests_with_large_answers_can_use_one_connection() {
     let (_dir, authority, service) = start();
     let mut stream = authority.connect(service.address).unwrap();
     for last in [false, false, true] {
@@ -131,7 +131,7 @@ fn plain_http_on_a_port_with_tls_gets_400_with_advice_to_use_https() {
 fn bytes_that_are_neither_tls_nor_http_close_the_connection() {
     let (_dir, authority, service) = start();
     assert!(answer_to(service.address, &[0; 100]).is_empty());
-    // The first byte is that of a handshake.
+    // The first byte announces a TLS handshake, but the message is not one.
     let answer = answer_to(service.address, &[&[22, 3, 1, 0, 100], &[9; 100][..]].concat());
     assert!(answer.is_empty() || answer[0] == 21, "{answer:?}");
     authority.get(service.address, "/healthz").expect(200);

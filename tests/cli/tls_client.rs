@@ -78,7 +78,7 @@ impl Authority {
         self.connect_as("localhost", stream, versions, protocol)
     }
 
-    /// Completes the handshake for a host of this name.
+    /// Completes the handshake on a connection. The certificate of the service must be for the host `name`.
     pub(crate) fn connect_as(
         &self,
         name: &str,

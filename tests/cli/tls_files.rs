@@ -169,7 +169,7 @@ fn broken_files_leave_the_certificate_in_use_and_are_reported() {
 }
 
 #[test]
-fn a_certificate_that_expires_soon_is_mentioned_once() {
+fn the_service_logs_once_that_a_certificate_expires_soon() {
     let (dir, authority) = (WorkDir::new(), Authority::new());
     let soon = (SystemTime::now() + 5 * DAY + DAY / 2).into();
     let (certificate, key) = authority.certify(|params| params.not_after = soon);

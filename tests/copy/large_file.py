@@ -1,7 +1,7 @@
 """Makes a large file that `appliance check` accepts: the file of a demo, with many more candidates for one role.
 
-Each added candidate has an application with three steps, words in the index, an activity row in the chain and a row of
-the usage log. Every hundredth candidate has an attachment of 150 kB.
+Each added candidate has an application with three steps, words in the word index, an activity row in the chain and a
+row in the usage log. Every hundredth candidate has an attachment of 150 kB.
 """
 
 import hashlib
@@ -67,7 +67,7 @@ def make(binary, path, count):
 
 
 def one(connection, sql, *values):
-    """Returns a row with the names of its columns."""
+    """Returns the first row of a query, as a dictionary from column names to values."""
     cursor = connection.execute(sql, values)
     return dict(zip([column[0] for column in cursor.description], cursor.fetchone()))
 
@@ -160,7 +160,7 @@ def add_activities(connection, application, numbers):
 
 
 def add_usage(connection, numbers):
-    """Adds requests of one key after the newest row of the usage log."""
+    """Adds a request of one key for each candidate, later than all rows of the usage log and of the activity."""
     (key,) = connection.execute("SELECT min(number) FROM api_keys").fetchone()
     last = connection.execute(
         "SELECT at, number FROM api_key_usage WHERE key_number = ? ORDER BY at DESC LIMIT 1", (key,)).fetchone()

@@ -19,7 +19,7 @@ const CONTESTED_APPLICATIONS: usize = 8;
 /// The number of open roles without applications, for signup links, in each organization and for each round.
 const LINKED_PER_ROUND: usize = 6;
 
-/// All data that a load uses.
+/// All organizations that a load uses.
 pub(crate) struct Company {
     pub(crate) organizations: Vec<Organization>,
 }

@@ -213,7 +213,7 @@ impl History {
     }
 }
 
-/// Returns the user agents of all requests with a usage row.
+/// Returns the user agents of this test's requests that have a usage row.
 pub(crate) fn agents(db: &Path) -> HashSet<String> {
     usage_rows(&open(db)).into_keys().collect()
 }

@@ -234,7 +234,7 @@ impl Worker {
         chosen.unwrap_or(Action::Me)
     }
 
-    /// Returns the rejection that reverses a hire, for about every second hire.
+    /// If the worker reverses hires, returns a rejection of the hired candidate after about every second hire.
     fn reversal(&mut self, exchange: &Exchange) -> Option<Action> {
         let Action::Hire(application) = &exchange.action else { return None };
         let reverses = self.reverses && exchange.is_decision() && self.dice().is_multiple_of(2);

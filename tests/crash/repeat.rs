@@ -39,7 +39,7 @@ impl Repeats {
             |exchange: &Exchange, agent: &str| client.ask(&exchange.repeat(&keys[exchange.key], agent)).unwrap();
         for exchange in crash.answered.iter().filter(|exchange| is_hire(exchange)) {
             let first = exchange.answer.as_ref().expect("the hire was answered");
-            // The history ignores this user agent, because the request changes nothing.
+            // The user agent does not begin with `crash/`, so the history ignores this request, which changes nothing.
             let second = ask(exchange, "again");
             self.require_same(exchange, first, &second);
             self.tally.known += 1;
@@ -49,8 +49,10 @@ impl Repeats {
             let first = ask(exchange, &agent);
             let was_done = logged.contains(&exchange.agent);
             if first.is_replayed != was_done {
-                let flags = (first.is_replayed, was_done);
-                self.findings.push(format!("{}: stored response, done before the kill: {flags:?}", exchange.agent));
+                self.findings.push(format!(
+                    "{}: stored response: {}; done before the kill: {was_done}",
+                    exchange.agent, first.is_replayed
+                ));
             }
             let second = ask(exchange, "again");
             self.require_same(exchange, &first, &second);

@@ -1,6 +1,6 @@
 """Hires a candidate with a client that was generated from the OpenAPI description.
 
-At first, the file has only an admin.
+At first, the only user in the file is an admin.
 """
 
 import sys

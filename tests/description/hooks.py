@@ -2,9 +2,10 @@
 
 - A generated id names nothing, so nearly every request would end in a 404. Valid bodies and most valid paths therefore
   get ids that exist in the file.
-- A generated cursor is refused with 400, because no page issued it. Valid requests have neither `cursor` nor `after`.
-- A generated ETag matches no version, so every request with one would end in a 412. A valid If-Match is `*`.
-- JSON Schema accepts 1.0 as an integer. This service does not, so valid bodies get 1 instead.
+- The service refuses a generated cursor with 400, because no answer of the service contained that cursor. Valid
+  requests have neither `cursor` nor `after`.
+- A generated ETag matches no version, so every request with one would end in a 412. In valid requests, If-Match is `*`.
+- JSON Schema accepts 1.0 as an integer. The service does not, so valid bodies get 1 instead.
 - A name may contain an invisible character only after certain others, and validators disagree about patterns with
   characters beyond U+FFFF. In valid bodies, a letter replaces each invisible character.
 - Few generated strings in the form of an IPv6 address or a time zone are valid, so valid requests get a fixed value.

@@ -16,17 +16,18 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.realpath(__file__
 EXAMPLE = os.path.join(ROOT, "examples/patroni")
 TRIAL = os.path.join(EXAMPLE, "trial")
 NODES = ["pg1", "pg2", "pg3"]
-# A former primary must be rewound or copied again, on a machine that also runs everything else.
+# The limit is high, because a former primary may have to be rewound or copied again while the machine also runs
+# everything else.
 PATIENCE_S = 240
-# The answer of Patroni about a healthy node takes milliseconds.
+# For a healthy node, Patroni answers within milliseconds.
 ANSWER_S = 2
-# Patroni measures the lag once in each of its loops, so under load it is never 0.
+# Patroni measures the lag once in each of its loops, so the reported lag is never 0 under load.
 LAG_BYTES_MAX = 1 << 20
 
 # The pause between two polls of the cluster, each of which sends a request to each node.
 POLL_S = 0.25
-# The time for which a kill waits for answers while the standbys receive nothing. Answers arrive only if commits do not
-# wait for a standby.
+# The maximum time for which the test waits for answers before a kill while the standbys receive nothing. Many answers
+# arrive only if commits do not wait for a standby.
 DELAYED_S = 1
 DELAYED_ANSWERS = 10
 
@@ -42,7 +43,8 @@ class Cluster:
         prefix = network.PREFIX if has_namespaces else "127.0.0."
         self.has_namespaces = has_namespaces
         self.addresses = {name: f"{prefix}1{name[-1]}" for name in NODES}
-        # A killed process loses nothing that the kernel has, so a disk would only make the return of a node slower.
+        # The data that a killed process has written survives in the kernel, so the directory can be in memory. A disk
+        # would only make the return of a node slower.
         place = "/dev/shm" if os.access("/dev/shm", os.W_OK) else "/tmp"
         self.directory = tempfile.mkdtemp(prefix="failover.", dir=place)
         self.environment = {**os.environ, "TRIAL_NETWORK": prefix, "TRIAL_NAMESPACES": "1" if has_namespaces else ""}
@@ -90,7 +92,7 @@ class Cluster:
         return found
 
     def primary(self):
-        """Returns the name of the node whose own Patroni reports that it is the primary."""
+        """Returns the name of the node whose own Patroni reports that the node is the primary, or None."""
         for name, address in self.addresses.items():
             try:
                 urllib.request.urlopen(f"https://{address}:8008/primary", timeout=ANSWER_S, context=self.tls).close()
@@ -100,7 +102,8 @@ class Cluster:
         return None
 
     def is_healthy(self):
-        """Returns whether all nodes agree on a healthy cluster. A node that is cut off reports its last view."""
+        """Returns whether all nodes agree on a healthy cluster. A node that is cut off reports its last view, so the
+        view of one node is not enough."""
         leaders = [self._leader(view) for view in self.views()]
         return len(leaders) == len(NODES) and len(set(leaders)) == 1 and leaders[0] is not None
 

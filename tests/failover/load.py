@@ -15,15 +15,14 @@ from collections import Counter, namedtuple
 import pipeline
 from common.service import Client
 
-# The pause after a 503. A client that tried again without a pause would only load the machine.
+# The pause after a missing answer or a 5xx. A client that tried again without a pause would only load the machine.
 RETRY_S = 0.2
 # The load is far below what a server can do, because this test is about kills, not about speed. On two cores, more load
 # delays Patroni itself.
 PAUSE_S = 0.12
 # A request that takes longer than this counts as not answered. A server of the service answers within 40 s.
 ANSWER_S = 60
-# The probabilities that a client repeats a confirmed request, and that it gives up after an answer that does not confirm
-# the request.
+# The probabilities that a client repeats a confirmed request, and that it gives up after a missing answer or a 5xx.
 REPEATS, GIVES_UP = 0.05, 0.1
 # A service that answers 503 has done nothing. After any other missing confirmation, the outcome is unknown.
 UNAVAILABLE = 503
@@ -77,7 +76,7 @@ class Load:
                 with self.lock:
                     self.entries.append(Entry(act, time.monotonic(), server, self.round))
                     if is_replay and not is_unknown:
-                        self.contradictions.append(f"{act.path} was done, although every answer was a 503")
+                        self.contradictions.append(f"{act.path} was done, although every earlier answer was a 503")
                 if choice.random() < REPEATS:
                     self._repeat(clients[(server + 1) % len(clients)], act, number, attempt + 1, text)
                 return json.loads(text)
@@ -118,7 +117,7 @@ class Load:
         return all(thread.is_alive() for thread in self.threads)
 
     def answered_since(self, begin):
-        """Returns the smallest number of acts that any server has confirmed since `begin`."""
+        """Counts the acts that each server has confirmed since `begin`. Returns the smallest of these numbers."""
         with self.lock:
             counts = Counter(entry.server for entry in self.entries[-2000:] if entry.at > begin)
         return min(counts[server] for server in range(len(self.ports)))

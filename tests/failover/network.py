@@ -36,7 +36,7 @@ def ip(*arguments):
 
 
 def build(nodes):
-    """Creates a namespace for each node, named like the node."""
+    """Creates the bridge, and for each node a namespace that is named after the node and joined to the bridge."""
     os.makedirs("/run/netns", exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "none", "/run/netns"], check=True)
     ip("link", "set", "lo", "up")

@@ -15,7 +15,7 @@ Act = namedtuple("Act", "subject rows path body")
 
 
 def acts(organization, name, random):
-    """Yields the acts. The caller sends the decoded answer to each act back."""
+    """Yields the acts. The caller sends back the decoded answer to each act."""
     role = (yield create(organization, name))["data"]["id"]
     yield Act(name, [("role.opened", None)], f"/api/v1/roles/{role}/open", {})
     applications = []

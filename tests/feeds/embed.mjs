@@ -24,7 +24,7 @@ const site = createServer((request, response) => {
     <script src="${base}/careers/${slug}/embed.js" data-target="jobs"${own} async></script>`);
 });
 await new Promise((done) => site.listen(0, '127.0.0.1', done));
-// With another host name, this page has another origin and belongs to another site.
+// The host name differs from that of the service, so this page has another origin and belongs to another site.
 const origin = `http://localhost:${site.address().port}`;
 
 const browser = await puppeteer.launch({ executablePath: process.env.CHROMIUM, args: ['--no-sandbox'], headless: true });
@@ -34,7 +34,7 @@ const page = await browser.newPage();
 const faults = [];
 page.on('pageerror', (error) => faults.push(String(error)));
 
-// The visible part of the list.
+// Returns the visible part of the list.
 const visible = () => page.evaluate(() => {
   const root = document.querySelector('#jobs > div')?.shadowRoot;
   if (!root) {

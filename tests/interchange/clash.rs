@@ -47,7 +47,8 @@ fn a_duplicate_id_is_a_finding_at_the_second_object() {
         (&format!("{CANDIDATES}/3/steps/0/id"), "cs_1", &format!("{CANDIDATES}/3/steps/0")),
     ] {
         let mut document = with(pointer, json!(id));
-        // A membership refers to the replaced id. That reference is not under test here.
+        // In the first case, a membership refers to the id that was replaced. Let it refer to a user outside the
+        // document, because that reference is not under test.
         set(&mut document, "/organizations/0/members/1", json!({ "userId": "user_9" }));
         assert_refused(&document, location, &format!("the document uses the id {id} twice"));
     }
@@ -178,7 +179,7 @@ fn an_application_has_each_step_of_its_role_once() {
 }
 
 #[test]
-fn an_application_with_its_own_steps_states_their_order() {
+fn if_one_step_of_an_application_states_its_order_all_others_must_too() {
     let steps = format!("{CANDIDATES}/2/steps");
     let step = |of: &str, order: Value, status: &str| json!({ "roleStepId": of, "order": order, "status": status });
     let given = |first: Value, second: Value| {

@@ -1,4 +1,4 @@
-//! A company that imports candidates from other programs, and the import command.
+//! A database file with two organizations, into which tests import candidates with the command `appliance import`.
 
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{File, read};
 
-/// A file with two organizations. Every import is followed by a check of the file.
+/// A file with two organizations. After each import, `import` asserts that `appliance check` has no findings.
 pub(crate) struct Company {
     file: File,
 }

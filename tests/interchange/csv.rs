@@ -27,7 +27,7 @@ fn a_row_becomes_a_candidate_at_the_first_step() {
 }
 
 #[test]
-fn every_column_is_imported_in_another_order_and_with_semicolons() {
+fn a_table_with_all_columns_in_another_order_and_with_semicolons_is_imported() {
     let company = Company::new();
     let rows = "\u{feff}STATUS;Role;Email;externalPositionId;hiredDate;outcomeNotes;appliedAt;Step;outcomeReason;outcomeType;NAME;rejectedAt\r\n\
         hired;role_eng;dan@x.org;P-7;2026-03-01;\"Good, and \"\"fast\"\"\r\nvery\";2026-01-02;offer;;;Dan;\r\n\
@@ -100,7 +100,7 @@ fn a_second_application_to_a_role_is_refused() {
         .refused(&refused)
         .says("2 of 3 rows were refused; the others were imported");
     assert_eq!(company.application("role_wri", "dan@x.org")["name"], "Dan");
-    // Imported applications are treated like all others.
+    // The import above added the application of line 3, so another import refuses that line too.
     company.csv(table).refused(&[
         refused[0],
         "line 3: dan@x.org has already applied to the role \"Writer\"",

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, File, ROLE, read, set, sound, with, world};
 
-/// Returns another document, which has nothing in common with the valid document.
+/// Returns a document whose ids, slug and addresses all differ from those of the valid document.
 fn other() -> Value {
     let text = sound().to_string();
     let text = ["user_", "org_", "role_", "step_", "cand_", "app_", "cs_"]

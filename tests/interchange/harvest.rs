@@ -183,7 +183,7 @@ fn a_hire_is_imported_with_date_offer_and_opening() {
     assert_eq!(siv["offerAcceptedDate"], "2024-06-09T11:00:00.000000Z");
     assert_eq!(siv["externalPositionId"], "F-1");
     assert_eq!(each(&siv["steps"], "status"), ["validated"; 6]);
-    // An opening without a date and name gets both from the newest accepted offer.
+    // This opening has neither a closing date nor a name, so the hire gets both from the newest accepted offer.
     let liv = company.application("gh_job_504", "liv@sea.example");
     assert_eq!((&liv["name"], &liv["hiredDate"]), (&json!("Liv"), &json!("2024-06-04T11:00:00.000000Z")));
     assert_eq!((&liv["offerAcceptedDate"], &liv["externalPositionId"]), (&liv["hiredDate"], &json!("D-7")));
@@ -221,7 +221,7 @@ fn a_second_import_of_an_export_is_refused() {
     for args in [&[][..], &["--partial"]] {
         company.harvest(args, &whole()).failed(1, sentence);
     }
-    // A later export has one more job. Existing items are counted, and the new job is imported.
+    // A later export has one more job. The import skips and counts the existing items, and adds the new job.
     let mut newer = whole();
     set(&mut newer, "/jobs/-", json!({ "id": 505, "name": "Baker", "status": "open" }));
     let mut application = newer["applications"][0].clone();

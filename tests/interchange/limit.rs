@@ -7,7 +7,7 @@ use crate::support::{CANDIDATES, ORGANIZATION, ROLE, findings, set, with, world}
 
 fn is_accepted(pointer: &str, value: Value) -> bool {
     let mut document = with(pointer, value);
-    // The memberships refer to the user's old id.
+    // Remove the memberships, because they would refer to the old id of a user whose id was replaced.
     set(&mut document, &format!("{ORGANIZATION}/members"), json!([]));
     findings(&document).is_empty()
 }

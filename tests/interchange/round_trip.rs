@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::support::{CANDIDATES, DEMO, File, NOW, ORGANIZATION, ROLE, read, set, sound, with, world};
 
-/// Imports a document and returns its export. Checks that a second round trip gives the same bytes.
+/// Imports a document into a file and returns the file's export. Checks that a second round trip gives the same bytes.
 fn through(document: &Value) -> Value {
     let first = File::new();
     first.import(&read(document)).unwrap();
@@ -235,8 +235,8 @@ fn whole_amounts_have_no_fraction_and_fields_have_the_documented_order() {
     assert!(locations.is_sorted(), "{locations:?}");
 }
 
-/// Returns the valid document after one step was added, one step was removed and the remaining steps were reordered.
-/// Two applications still have the steps of earlier pipelines.
+/// Returns the valid document with another pipeline: the step Trial was added before the step Offer, and the step Call
+/// was removed. Two applications still have the steps of earlier pipelines.
 fn with_a_pipeline_that_was_changed() -> Value {
     let mut document = sound();
     let pipeline = json!([

@@ -486,7 +486,7 @@ fn errors_in_items_are_reported_with_their_location() {
     }
 }
 
-/// Any JSON value that an item could contain.
+/// Generates JSON values that an item could contain.
 fn any_value() -> impl Strategy<Value = Value> {
     let leaf = prop_oneof![
         Just(Value::Null),

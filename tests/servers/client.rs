@@ -1,4 +1,4 @@
-//! A client on one connection.
+//! An HTTP client with a persistent connection.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -101,7 +101,7 @@ impl Answer {
         self
     }
 
-    /// Returns the data of the answer.
+    /// Asserts that the request succeeded, and returns the field `data` of the answer.
     #[track_caller]
     pub(crate) fn data(self) -> Value {
         let answer = self.succeeded();

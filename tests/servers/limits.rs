@@ -23,7 +23,7 @@ fn sign_in(service: &Service, server: usize, email: &str, password: &str) -> Ans
     service.anonymous(server).call("POST", "/api/auth/sign-in", &body)
 }
 
-/// Fails to sign in once on each of these servers, in this order.
+/// Sends a sign-in with a wrong password to each of these servers, in this order.
 fn fail(service: &Service, email: &str, servers: &[usize]) -> Vec<Answer> {
     servers.iter().map(|server| sign_in(service, *server, email, "a wrong password")).collect()
 }

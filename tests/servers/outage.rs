@@ -19,7 +19,7 @@ const CLIENTS: usize = 8;
 /// The number of candidates of each client, enough for all its decisions.
 const CANDIDATES: usize = rounds(4, 20);
 
-/// The number of times that all sessions are ended.
+/// The number of times that the test ends all sessions of the service.
 const CUTS: usize = rounds(12, 100);
 
 /// The number of decisions that must be confirmed between two failures.
@@ -69,8 +69,8 @@ impl Outage {
         self.postgres.psql("postgres", sql).parse().unwrap()
     }
 
-    /// Lets several clients decide until `disturb` returns. `disturb` receives the number of decisions that were
-    /// confirmed so far.
+    /// Lets several clients decide until `disturb` returns. `disturb` receives the growing count of confirmed
+    /// decisions.
     fn decide_during(&self, disturb: impl FnOnce(&AtomicUsize)) {
         let (confirmed, has_ended) = (AtomicUsize::new(0), AtomicBool::new(false));
         let decide = |mut decider: Decider<'_>| {
@@ -109,7 +109,7 @@ impl Outage {
         });
     }
 
-    /// Waits until the service works again, and compares all acts with their answers.
+    /// Waits until the service works again, and compares all answers with the database.
     fn assert_recovers(&self, decider: &mut Decider<'_>) {
         wait_until(|| decider.decide() == Outcome::Done);
         wait_until(|| self.company.upload() == Outcome::Done);
@@ -128,7 +128,7 @@ impl<F: FnMut()> Drop for OnDrop<F> {
     }
 }
 
-/// Creates a database that belongs to the role `service`. Returns its name, and its URL for this role.
+/// Creates the role `service` and a database that belongs to it. Returns the database's name, and its URL for the role.
 fn create_database(postgres: &TestServer) -> (String, String) {
     let database = postgres.database();
     let sql = format!("CREATE ROLE service LOGIN; ALTER DATABASE {database} OWNER TO service");
@@ -231,10 +231,10 @@ fn take_connections(postgres: &TestServer) -> Vec<Session> {
 }
 
 #[test]
-fn requests_are_unavailable_until_another_session_releases_its_lock() {
+fn a_request_waits_for_a_lock_of_another_session_and_gets_a_503_if_the_wait_is_too_long() {
     let Some(outage) = Outage::start(&[]) else { return };
     let [mut waiting, mut refused] = [outage.company.decider(1), outage.company.decider(1)];
-    // The service has limits of its own, which are longer.
+    // The service sets its own, longer limits, so these defaults of the role must have no effect.
     outage.psql("ALTER ROLE service SET statement_timeout = '1s'; ALTER ROLE service SET lock_timeout = '1s'");
     outage.end_sessions();
     wait_until(|| waiting.decide() == Outcome::Done);
@@ -267,7 +267,7 @@ fn decisions_while_the_disk_of_the_database_server_is_full_happen_at_most_once()
             disk.fill();
             outage.company.upload() == Outcome::Unavailable
         });
-        // A server that cannot write its log ends with a panic.
+        // The database server ends with a panic when it cannot write its write-ahead log.
         let grow_log = "SELECT pg_logical_emit_message(false, '', repeat('x', 1000000)) FROM generate_series(1, 64)";
         wait_until(|| {
             disk.fill();
@@ -275,7 +275,7 @@ fn decisions_while_the_disk_of_the_database_server_is_full_happen_at_most_once()
             outcome.is_err_and(|error| error.contains("server closed the connection"))
         });
         disk.free();
-        // The server also ends if it panics during its recovery.
+        // After a panic during its recovery, the server does not restart by itself.
         outage.postgres.stop();
         outage.postgres.start_again();
         await_growth(confirmed, CONFIRMED_MIN);
@@ -287,7 +287,7 @@ fn decisions_while_the_disk_of_the_database_server_is_full_happen_at_most_once()
 struct SmallDisk(PathBuf);
 
 impl SmallDisk {
-    /// Returns `None` if the test may not mount a file system.
+    /// Mounts a file system in memory. Returns `None` if the test may not mount file systems.
     fn mount() -> Option<Self> {
         let directory = tempfile::tempdir().unwrap().keep();
         let mut mount = Command::new("mount");

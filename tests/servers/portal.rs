@@ -1,4 +1,4 @@
-//! Cached responses of portals.
+//! Cached responses of portals when two servers share a database.
 
 use serde_json::json;
 

@@ -1,4 +1,4 @@
-//! After the answer to a revocation, no server accepts the credential.
+//! After the answer to a revocation, no server still grants the access that was revoked.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -92,8 +92,8 @@ impl Credential {
         service.anonymous(server).with(self.field.0, &self.field.1).with("Sec-Fetch-Site", "same-origin")
     }
 
-    /// Sends the request with this number: a change or a read of the role or, if the kind allows it, a read of
-    /// `/api/v1/me`, which has a fast path for keys.
+    /// Sends the request with this number: a change or a read of the role or, if the revocation must prevent it too, a
+    /// read of `/api/v1/me`, which has a fast path for keys.
     fn send(&self, client: &mut Client, kind: Kind, number: usize) -> u16 {
         let path = format!("/api/v1/roles/{}", self.role);
         let shows_caller = matches!(kind, Kind::Key | Kind::KeyByCommand | Kind::User | Kind::SignOut);
@@ -107,7 +107,7 @@ impl Credential {
 }
 
 #[test]
-fn after_the_answer_to_a_revocation_no_server_accepts_the_credential() {
+fn after_the_answer_to_a_revocation_no_server_grants_the_revoked_access() {
     let Some(service) = Service::start() else { return };
     for round in 0..REVOCATIONS {
         for kind in Kind::ALL {

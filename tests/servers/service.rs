@@ -1,4 +1,4 @@
-//! Two servers on one database, with an organization.
+//! Two servers on one database, and the users and organizations that tests create there.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::SocketAddr;
@@ -112,7 +112,7 @@ impl Server {
         });
         let address = address.unwrap_or_else(|| panic!("the server has not started: {log:?}"));
         self.address = address.parse().unwrap();
-        // The server would block on a full pipe.
+        // Continue to read the log, because the server would block on a full pipe.
         std::thread::spawn(move || lines.for_each(drop));
         self
     }
@@ -154,7 +154,7 @@ pub(crate) fn id(data: &Value) -> String {
     data["id"].as_str().unwrap_or_else(|| panic!("no id: {data}")).to_owned()
 }
 
-/// Polls a condition for as long as a takeover on a busy machine can take.
+/// Polls a condition until it is met, for at most the time that a takeover on a busy machine can take.
 #[track_caller]
 pub(crate) fn wait_until(mut is_met: impl FnMut() -> bool) {
     let began = std::time::Instant::now();

@@ -32,11 +32,11 @@ pub(crate) enum Traffic {
 /// The simple-query message of a commit: its type, its length and its text.
 const COMMIT: &[u8] = b"Q\0\0\0\x0bCOMMIT\0";
 
-/// The time for which the server does not notice that a client was cut off, and keeps its transaction open. A test
-/// fails if the writer waits that long.
+/// The time for which the server does not notice that a client was cut off. For that time, the session and any open
+/// transaction of the client remain. A test fails if the writer waits that long.
 const UNNOTICED: Duration = Duration::from_secs(3);
 
-/// A proxy.
+/// A proxy in front of one server.
 pub(crate) struct TestProxy {
     port: u16,
     shared: Arc<Shared>,

@@ -72,7 +72,7 @@ done
 stop -INT
 "#;
 
-/// A server.
+/// A PostgreSQL server for tests.
 pub(crate) struct TestServer {
     bin: PathBuf,
     directory: PathBuf,
@@ -148,7 +148,7 @@ impl TestServer {
         Some(server)
     }
 
-    /// Stops the server, which ends all sessions.
+    /// Stops the server. The stop ends all sessions.
     pub(crate) fn stop(&self) {
         self.order("stop");
         self.wait_until(false);
@@ -315,7 +315,7 @@ impl Drop for Session {
     }
 }
 
-/// Returns a command that runs its arguments as a user other than root, because PostgreSQL refuses root.
+/// Returns a command that runs its arguments as a user other than root, because PostgreSQL refuses to run as root.
 fn without_root() -> Command {
     let is_root = rustix::process::geteuid().is_root();
     let mut command = Command::new(if is_root { "runuser" } else { "env" });

@@ -99,7 +99,8 @@ pub(crate) const MADE_AT: i64 = 1_735_689_600_000_000;
 /// The interval between two usage rows.
 const USAGE_EVERY: i64 = 1_000_000;
 
-/// The distance between the role numbers of organizations, larger than the number of roles.
+/// The distance between the first role numbers of two consecutive organizations. It is larger than the number of roles
+/// of any organization.
 const ROLE_NUMBERS: usize = 10_000;
 
 impl Size {

@@ -83,7 +83,7 @@ fn reading(setup: &Setup, big: &Copy) -> Vec<Measurement> {
     assert!(backup.0.wait().unwrap().success(), "the backup succeeds");
     vec![
         Measurement::figure("start on the big file, until the first answer", "MB read", [read]).target_at_most(2.0),
-        Measurement::figure("the same, with nothing of the file in the page cache", "MB from the disk", [from_disk]),
+        Measurement::figure("the same start, with no part of the file cached", "MB from the disk", [from_disk]),
         Measurement::figure("backup of the big file", "bytes read per byte", [copied]).target_at_most(1.1),
     ]
 }

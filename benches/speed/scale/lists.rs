@@ -30,7 +30,7 @@ struct Question {
     at_most: Option<f64>,
 }
 
-/// Returns a question whose answer has the same size on both files.
+/// Returns a question whose answer has the same number of rows on both files.
 const fn list(name: &'static str, path: fn(&Size) -> String) -> Question {
     Question { name, path, at_most: Some(TARGET) }
 }
@@ -127,7 +127,7 @@ fn of_role(size: &Size, nth: usize, subresource: &str) -> String {
     format!("/api/v1/roles/{}/{subresource}", role(size, nth))
 }
 
-/// Returns the path of a page of a role's second step.
+/// Returns the path of a page of the applications at the second step of a role.
 fn page(size: &Size, nth: usize, rows: usize) -> String {
     of_role(size, nth, &format!("board?stepId={}&limit={rows}", crowd::step_id(nth, 2)))
 }

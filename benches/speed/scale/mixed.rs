@@ -32,8 +32,9 @@ const TARGET: f64 = 3.0;
 /// advance.
 const BACKUP_MAX: Duration = Duration::from_secs(150);
 
-/// The pause before each phase, except the one that revokes keys. During the pause, checkpoints empty the write-ahead
-/// log of the previous phase. The pause ends when the log has its usual length, or after `REST_MAX`.
+/// The minimum pause before each phase, except before the phase that revokes keys. During the pause, checkpoints empty
+/// the write-ahead log of the previous phase. The pause ends when the log is no longer than `WAL_BYTES`, or after
+/// `REST_MAX`.
 const REST: Duration = Duration::from_secs(2);
 const REST_MAX: Duration = Duration::from_secs(30);
 const WAL_BYTES: u64 = 100_000_000;

@@ -50,7 +50,7 @@ pub(crate) fn measure(setup: &Setup, big: &mut Side, part: &mut Part<'_>) {
 }
 
 /// Returns requests for one portal with many spellings of its path. The key of the response cache is the path as it was
-/// sent. Each spelling is evicted before it occurs again.
+/// sent. The response for each spelling is evicted before the spelling occurs again.
 fn spellings(path: &str, count: usize) -> Vec<Vec<u8>> {
     let (parent, slug) = path.rsplit_once('/').unwrap();
     let spelled = |nth: usize| -> String {

@@ -40,7 +40,7 @@ pub(super) fn examine(patient: &Patient<'_>, report: &mut Report) {
     }
 }
 
-/// Requests `/readyz` through the base URL. The service writes the time of each request to `/readyz` to its file. An
+/// Requests `/readyz` through the base URL. The service stores the time of each request for `/readyz` in its file. An
 /// answer with the status 200 counts as an answer of this service if that time has changed. A request by monitoring at
 /// the same moment also changes the time. An answer with the status 503 is not checked, because a service that is not
 /// ready may be unable to write the time.

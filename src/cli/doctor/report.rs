@@ -57,7 +57,8 @@ impl Report {
         &self.not_examined
     }
 
-    /// Returns the rows to print, the most urgent first. Problems of the same urgency keep the order of their areas.
+    /// Returns the rows to print, the most urgent first. Problems of the same urgency stay in the order in
+    /// which they were added.
     pub(super) fn rows(&self) -> Vec<Vec<String>> {
         let mut findings: Vec<&Finding> = self.findings.iter().collect();
         findings.sort_by_key(|finding| finding.urgency);

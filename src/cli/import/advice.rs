@@ -10,7 +10,7 @@ use crate::interchange::Content;
 /// errors.
 ///
 /// # Errors
-/// A failure that names the kind of the file and the next step.
+/// Fails with a message that names the kind of the file and the next step.
 pub(super) fn require(format: Format, source: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let Some(advice) = advice(format, Content::of(bytes)) else { return Ok(()) };
     let name = if source == Path::new("-") { "standard input".to_owned() } else { source.display().to_string() };

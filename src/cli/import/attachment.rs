@@ -28,8 +28,8 @@ impl Attachments<'_> {
     /// files.
     ///
     /// # Errors
-    /// Fails if the database cannot be written. The applications and the files so far have been imported, and another
-    /// import adds the rest. Also fails if standard output cannot be written to.
+    /// Fails if the database cannot be written. By then, the applications and perhaps some files have been imported.
+    /// Another import of the same export adds the other files. Also fails if standard output cannot be written to.
     pub(super) fn import(
         &self,
         folder: Option<(&Path, Files)>,
@@ -65,7 +65,8 @@ impl Attachments<'_> {
         refused: &mut Vec<RefusedItem>,
         stored: &mut usize,
     ) -> Result<(), Error> {
-        // While the lock is held, no service can start. A server may have services on other machines.
+        // While this process holds the lock of a file, no service can start. A lock on this machine would not prevent
+        // services on other machines from using a PostgreSQL database.
         let lock = if store::is_server(self.path) { None } else { self.lock()? };
         let import = AttachmentImport::begin(self.path, self.world, self.organization.clone(), lock.is_none())?;
         let progress = Progress::of_transfer("importing files", bytes_of(export, planned));

@@ -25,7 +25,7 @@ optionally job_stages.json, rejection_reasons.json and offers.json (further page
 with the fields jobs, candidates, and so on. Jobs become roles that are not public. Prospects are skipped. Jobs and
 applications from an earlier import are skipped and counted, so that refused items can be corrected and imported later.
 
-The other systems are imported in the same way, from these files (* marks a required file):
+Exports of the other systems are imported in the same way, from these files (* marks a required file):
   lever     postings.json*, opportunities.json*, applications.json, stages.json, archive_reasons.json
   ashby     jobs.json*, candidates.json*, applications.json*, interview_stages.json, archive_reasons.json, offers.json
   workable  jobs.json*, candidates.json*, stages.json

@@ -22,7 +22,7 @@ pub use self::args::Args;
 
 /// # Errors
 /// Exit status 1 if the document cannot be read, has errors, conflicts with the database, or is too large to import
-/// while the service runs or into the database of a server. In these cases, nothing is imported. If the document has
+/// while the service runs or into a PostgreSQL database. In these cases, nothing is imported. If the document has
 /// errors, no file is created. The exit status is also 1 if a staged import skipped applications or is not complete
 /// yet. For the other formats, it is also 1 if any row, item or file is refused. Exit status 2 if the flags are not
 /// valid for the format.

@@ -17,8 +17,8 @@ use crate::world::World;
 /// write lock for about 10 ms.
 const APPLICATIONS_PER_TRANSACTION_MAX: usize = 200;
 
-/// The maximum number of applications in an import while the service runs, or into the database of a server. A larger
-/// import would delay the service's writes for longer than callers wait.
+/// The maximum number of applications in an import into a file that a service uses, or into a PostgreSQL database. A
+/// larger import would delay the service's writes for longer than callers wait.
 const APPLICATIONS_WITH_SERVICE_MAX: usize = 20_000;
 
 pub(super) enum Strategy {
@@ -28,8 +28,8 @@ pub(super) enum Strategy {
     Staged,
 }
 
-/// An estimate of the bytes that an import reads and writes for each application. An import of 5,000 applications takes
-/// about 8,000 bytes for each, and an import of 30,000 takes about 12,000.
+/// An estimate of the number of bytes that an import reads and writes for each application. The number is about 8,000
+/// in an import of 5,000 applications, and about 12,000 in an import of 30,000.
 const BYTES_PER_APPLICATION: u64 = 10_000;
 
 /// Begins to show the progress of an import of this many applications.
@@ -47,7 +47,8 @@ pub(super) struct Imported {
 
 impl Strategy {
     /// Chooses a strategy based on the number of applications and on whether a service is running. If the database is
-    /// on a server, assumes that one is running. `lock` is the file's lock, if it has already been taken.
+    /// on a PostgreSQL server, assumes that a service is running. `lock` is the file's lock, if it has already been
+    /// taken.
     pub(super) fn choose(path: &Path, applications: usize, lock: Option<Lock>) -> Result<Self, Failure> {
         if lock.is_some() || applications <= APPLICATIONS_PER_TRANSACTION_MAX {
             return Ok(Self::AtOnce(lock));
@@ -124,16 +125,17 @@ fn unfinished(error: &Error) -> Failure {
 /// starting.
 ///
 /// # Errors
-/// For an import of that size, fails if the database is on a server, if another process, usually a service, holds the
-/// lock, or if the lock cannot be taken for another reason.
+/// For an import of that size, fails if the database is on a PostgreSQL server, if another process, usually a service,
+/// holds the lock, or if the lock cannot be taken for another reason.
 pub(super) fn lock_for(path: &Path, applications: usize) -> Result<Option<Lock>, Failure> {
     if applications <= APPLICATIONS_WITH_SERVICE_MAX {
         return Ok(None);
     }
     if store::is_server(path) {
         return Err(Failure::new(format!(
-            "nothing was imported: the input has {applications} applications, and an import on a server is limited to \
-             {APPLICATIONS_WITH_SERVICE_MAX}; divide the input, or import it into a new file and use `appliance copy`"
+            "nothing was imported: the input has {applications} applications, and an import into a PostgreSQL database \
+             is limited to {APPLICATIONS_WITH_SERVICE_MAX}; divide the input, or import it into a new file and use \
+             `appliance copy`"
         )));
     }
     match Lock::take(path) {

@@ -202,7 +202,8 @@ fn is_here(base_url: &str) -> bool {
     matches!(http::host(base_url).as_deref(), Some("127.0.0.1" | "localhost"))
 }
 
-/// Asks for both files until they can be used together. If an option names one of them, unusable files are an error.
+/// Asks for both files until they can be used together. If an option names either of them, or if nobody can be asked,
+/// unusable files are an error.
 fn files(args: &Args, answer: &Source, world: &dyn World) -> Result<TlsFiles, Failure> {
     loop {
         let certificate =

@@ -19,9 +19,12 @@ pub(super) const NO_BACKUPS: &str = "none";
 /// Set up the service: settings file, database, organization and first admin.
 ///
 /// On a terminal, the command asks for the answers that the options do not give. It does not ask for --db, --settings,
-/// --force, --acme-directory or --acme-ca-file. Without a terminal, every option without a default must be given. The
-/// command writes the settings file, creates the database if it does not exist, and creates the organization and the
-/// admin if they do not exist. An existing user with the admin's address becomes an admin and is enabled. The admin
+/// --force, --acme-directory or --acme-ca-file. Without a terminal, --organization-name, --email and --base-url are
+/// required. --slug is required if the command cannot make one from the name, --tls if the base URL is https, and
+/// --tls-cert and --tls-key with --tls files.
+///
+/// The command writes the settings file, creates the database if it does not exist, and creates the organization and
+/// the admin if they do not exist. An existing user with the admin's address becomes an admin and is enabled. The admin
 /// becomes an owner of the organization. The command prints the address of the career portal, if the portal is on. It
 /// also prints a link by which the admin can sign in once, within a week. Both go to standard output.
 ///
@@ -37,7 +40,8 @@ pub(super) const NO_BACKUPS: &str = "none";
   sudo appliance init --organization-name Acme --email you@example.com --base-url https://jobs.example.com --tls acme
       the same without a proxy: the service orders a certificate for jobs.example.com
   appliance init --settings jobs.toml --db jobs.db
-      sets up a service in this directory, without root; answer http://127.0.0.1:8080 for this machine only")]
+      sets up a service in this directory, without root; for a service on this machine only, give
+      http://127.0.0.1:8080 as the public URL")]
 pub(in crate::cli) struct Args {
     /// The SQLite file that holds all data. Its directory must exist.
     #[arg(long, env = "APPLIANCE_DB", value_name = "FILE", default_value = "/var/lib/appliance/appliance.db")]

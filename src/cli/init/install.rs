@@ -100,8 +100,8 @@ fn ensure_organization(tx: &Tx<'_>, world: &dyn World, answers: &Answers) -> Res
     Ok((organization, true))
 }
 
-/// As root, gives the files of the database to the owner and the group of their directory, if root owns them. These are
-/// the files whose names begin with the name of the database. The service runs as the owner of the directory.
+/// As root, gives each file that root owns and whose name begins with the name of the database to the owner and the
+/// group of the directory. The service runs as the owner of the directory.
 fn give_to_service(db: &Path) -> Result<(), Failure> {
     if !geteuid().is_root() {
         return Ok(());

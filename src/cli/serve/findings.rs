@@ -33,8 +33,8 @@ impl Args {
         tls.chain(base_url).chain(redirects).chain(self.backups.contradiction()).chain(of_server).collect()
     }
 
-    /// Returns a finding for each option that needs a file, if the data is on a server. A build without PostgreSQL
-    /// cannot use a server at all.
+    /// Returns a finding for each option that needs a file, if the data is on a PostgreSQL server. A build without
+    /// PostgreSQL cannot use such a server at all.
     fn server_contradictions(&self) -> Vec<Finding> {
         if !is_server(&self.path()) {
             return Vec::new();
@@ -83,8 +83,8 @@ impl Args {
     }
 }
 
-/// Returns the reason why the service could not use its database. If the database is on a server, connects to the
-/// server. In a build without PostgreSQL, [`Args::contradictions`] already reports the URL of a server.
+/// Returns the reason why the service could not use its database. If the database is on a PostgreSQL server, connects
+/// to the server. In a build without PostgreSQL, [`Args::contradictions`] already reports the URL of such a server.
 fn flaw_of_database(db: &Path) -> Option<String> {
     if !is_server(db) {
         return flaw_of_file(db);

@@ -22,7 +22,7 @@ use self::options::{Options, SETTINGS};
 use super::failure::{EXIT_CONFIG, Failure};
 use crate::domain::text::counted;
 
-/// The settings file that is read if it exists.
+/// The settings file that is read by default, if it exists.
 pub(super) const PATH_DEFAULT: &str = "/etc/appliance/appliance.toml";
 
 /// The command that writes a settings file. An existing settings file does not set the options of this command.
@@ -94,8 +94,8 @@ impl Resolved {
     }
 }
 
-/// Parses a command line. Reads the settings file for `settings`, for `init`, and for a command with the option
-/// `--settings`, unless flags and variables set all options that the file may set.
+/// Parses a command line. Reads the settings file for `settings` and for `init`. For any other command with the option
+/// `--settings`, reads the file only if it may set an option that neither a flag nor a variable sets.
 ///
 /// # Errors
 /// The error of clap for invalid flags and variables, and for `--help`.

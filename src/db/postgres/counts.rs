@@ -33,10 +33,12 @@ const COMMIT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Strangers choose the keys.
 const COUNTS_MAX: usize = 50_000;
 
-/// The time for which an expired count remains. The clock of the server that sweeps may be ahead by as much.
+/// The time for which a sweep leaves an expired count in the table. The clock of the server that sweeps may therefore
+/// be ahead by this time.
 const SWEPT_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// A count that expires after more than this time is from a clock that was ahead. The longest rule lasts 30 days.
+/// A sweep deletes each count that expires later than this time from now, because the clock of the server that stored
+/// the count was ahead. The longest rule lasts 30 days.
 const LASTS_MAX: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
 /// Runs a rule on the counts with these keys, and stores the counts that it has changed. Waits for other acts on the
@@ -68,7 +70,8 @@ pub(crate) fn change<T>(
     )
 }
 
-/// Deletes the counts that have expired and, if strangers have filled the table, those that expire first.
+/// Deletes the counts that expired more than [`SWEPT_AFTER`] ago, and those that expire more than [`LASTS_MAX`] from
+/// now. If strangers have filled the table, also deletes the counts that expire first.
 ///
 /// # Errors
 /// [`Error::Unavailable`] if the server cannot be used.
@@ -103,7 +106,7 @@ pub(crate) fn sweep(readers: &Readers, now: Timestamp) -> Result<(), Error> {
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL synchronous_commit = off";
 
 /// Returns the statements that begin a transaction and lock the counts, including those that do not exist yet. The keys
-/// are in order, so two acts never wait for each other. A conflicting row is locked, but not changed.
+/// are in order, so two acts cannot deadlock. A conflicting row is locked, but not changed.
 fn lock(keys: &BTreeSet<CountKey>) -> String {
     let rows = keys.iter().map(|key| format!("({}, {}, 0, 0, 0, 0)", literal(key), key.kind));
     format!(

@@ -131,7 +131,7 @@ fn effect(code: &str) -> Effect {
     match code {
         // Serialization failure and deadlock.
         "40001" | "40P01" => Effect::Retry,
-        // The server ends the session after these.
+        // After an error with one of these codes, the server ends the session.
         "25P03" | "57P01" | "57P02" | "57P03" | "57P04" | "57P05" => Effect::Lost,
         _ if code.starts_with("08") => Effect::Lost,
         _ => Effect::Rollback,
@@ -147,8 +147,8 @@ fn classify(code: &str) -> fn(String) -> Error {
         // of a lock, a statement that timed out or was cancelled, and an I/O error of the server.
         "25006" | "25P03" | "40001" | "40P01" | "55P03" | "57014" | "58030" => Error::Unavailable,
         _ if ["08", "53", "57P"].iter().any(|class| code.starts_with(class)) => Error::Unavailable,
-        // Among them: violated constraints (23…), which the rules should have prevented; missing rights (42501);
-        // missing tables and columns (42P01, 42703).
+        // The other codes include those of violated constraints (23…), which the rules should have prevented, of
+        // missing rights (42501), and of missing tables and columns (42P01, 42703).
         _ => Error::Defect,
     }
 }
@@ -158,7 +158,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_sqlstate_has_one_meaning() {
+    fn each_sqlstate_has_the_expected_effect_and_kind_of_error() {
         for (code, effects, is_defect) in [
             ("40001", Effect::Retry, false),
             ("40P01", Effect::Retry, false),

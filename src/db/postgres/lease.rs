@@ -83,9 +83,9 @@ impl SharedLease {
     }
 }
 
-/// Runs the steps of a job while `is_held` allows it. A failure of `is_held` counts as a failure of the job. That
-/// failure is over as soon as `is_held` answers, because the job may report nothing for minutes. If another server has
-/// the lease, no failure of the job concerns this server any more.
+/// Returns a step that runs `step` only while `is_held` returns true. A failure of `is_held` counts as a failure of the
+/// job. That failure is over as soon as `is_held` succeeds, because the job may report nothing for minutes. If another
+/// server has the lease, no failure of the job concerns this server any more.
 pub(crate) fn while_held(mut is_held: impl FnMut() -> Result<bool, Error> + Send + 'static, mut step: Step) -> Step {
     let (mut has_lease_failed, mut has_job_failed) = (false, false);
     Box::new(move || match is_held() {
@@ -120,7 +120,7 @@ mod tests {
     /// The answer about the lease, and the outcome of the job if it runs.
     type Scripted = (Result<bool, Error>, Option<Result<(), Error>>);
 
-    /// Runs a step for each element. Returns the reported outcomes: whether they are successes.
+    /// Runs a step for each element. Returns whether each step reports a success, or `None` if it reports nothing.
     fn reported(script: Vec<Scripted>) -> Vec<Option<bool>> {
         let outcome_of_job = Arc::new(Mutex::new(None));
         let outcome = Arc::clone(&outcome_of_job);

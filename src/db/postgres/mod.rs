@@ -1,6 +1,6 @@
 //! The PostgreSQL engine: connections, transactions, the outcome of a commit whose answer was lost, and the checks at
-//! the start. It knows PostgreSQL and its own tables (`engine_schema`, `engine_writers`, `engine_vacuum`,
-//! `engine_counts` and, during a copy, `engine_copy` and `engine_copy_steps`), but no record of the service.
+//! the start. This module depends on its own tables (`engine_schema`, `engine_writers`, `engine_vacuum`,
+//! `engine_counts` and, during a copy, `engine_copy` and `engine_copy_steps`), but not on any record of the service.
 //!
 //! The driver is `tokio-postgres`. Each connection has a runtime of its own on the thread that uses the connection
 //! ([`session`]), so that callers block, as they do with SQLite, and no statement wakes a second thread.

@@ -54,8 +54,9 @@ pub(crate) enum Purpose {
     Check,
 }
 
-/// Ensures that the schema exists and has this program's version. Does not change a schema of another program or of a
-/// newer version. Several servers may do this at the same time.
+/// Ensures that the schema exists and has this program's version or, with [`Purpose::Check`], that a start could create
+/// or upgrade it. Does not change a schema of another program or of a newer version. Several servers may call this
+/// function at the same time.
 pub(crate) fn prepare(target: &Target, schema: &Schema<'_>, purpose: Purpose) -> Result<(), OpenError> {
     let connection = SharedConnection::of_postgres(settings::open(target, Use::Maintain)?);
     Preparation::new(&connection, target, schema).run(purpose)
@@ -166,8 +167,8 @@ impl<'a> Preparation<'a> {
         self.commit()
     }
 
-    /// Upgrades the tables. No other server writes meanwhile: every transaction that writes records holds the lock of
-    /// the writers, and checks the version under it.
+    /// Upgrades the tables. During the upgrade, no other server writes, because every transaction that writes records
+    /// holds the lock of the writers, and checks the version under this lock.
     fn upgrade(&self, found: i64) -> Result<(), OpenError> {
         self.require_ownership()?;
         let upgrades = self.upgrades(found)?;

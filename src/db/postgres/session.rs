@@ -19,8 +19,8 @@ use super::connect::{Messages, Opened, open_first};
 use super::error::Failure;
 use super::target::TargetHost;
 
-/// The maximum time for the TCP connections, TLS and the authentication of all hosts together. The driver limits only
-/// the time for a TCP connection. Requests without a connection wait at most this long.
+/// The maximum total time for connecting to all hosts, including TLS and authentication. The driver limits only the
+/// time for a TCP connection. A request that needs a new connection waits at most this long.
 const OPEN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time between two checks of whether the caller of a long statement is interrupted.
@@ -156,7 +156,7 @@ impl Session {
 
 /// The runtime of one session. It can be dropped on a thread of another runtime.
 struct OwnRuntime(
-    /// `None` only while this value is dropped.
+    /// `None` only while this value is being dropped.
     Option<Runtime>,
 );
 
@@ -190,8 +190,8 @@ fn block<T>(runtime: &Runtime, deadline: Duration, future: impl Future<Output = 
     leave_runtime(|| runtime.block_on(timer).ok())
 }
 
-/// Runs `f`, which waits. On a thread of the server's runtime, the other tasks of the thread continue on another thread
-/// meanwhile.
+/// Runs `f`, which waits. If the calling thread belongs to a runtime with several threads, another thread of that
+/// runtime continues the other tasks in the meantime.
 fn leave_runtime<T>(f: impl FnOnce() -> T) -> T {
     match Handle::try_current() {
         Ok(handle) if handle.runtime_flavor() == RuntimeFlavor::MultiThread => tokio::task::block_in_place(f),

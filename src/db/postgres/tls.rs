@@ -104,7 +104,7 @@ impl ServerCertVerifier for Lenient {
     ) -> Result<ServerCertVerified, RustlsError> {
         let Some(authority) = &self.authority else { return Ok(ServerCertVerified::assertion()) };
         match authority.verify_server_cert(end_entity, intermediates, server_name, ocsp_response, now) {
-            // The name is checked last, so everything else is right.
+            // rustls checks the name last, so the certificate has passed all other checks.
             Err(RustlsError::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
             )) => Ok(ServerCertVerified::assertion()),

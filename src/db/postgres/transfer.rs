@@ -27,7 +27,8 @@ use crate::db::transfer::error::TransferError;
 use crate::db::transfer::table::{self, Table, quoted};
 use crate::db::upgrade::{PARTIAL_COPY_ID, Schema as SharedSchema};
 
-/// The time to wait for the locks. The server may still be ending the session of a copy that was killed.
+/// The maximum time to wait for the locks, and the pause between two attempts to take one. The server may still be
+/// ending the session of a copy that was killed.
 const LOCK_WAIT: Duration = Duration::from_secs(15);
 const LOCK_PAUSE: Duration = Duration::from_millis(100);
 
@@ -192,7 +193,7 @@ pub(in super::super) fn complete(connection: &SharedConnection) -> Result<(), Er
     connection.batch("ANALYZE")
 }
 
-/// Makes the copy a database of the service, inside a transaction.
+/// Makes the copy a database of the service. The caller must have begun a transaction.
 pub(in super::super) fn publish(connection: &SharedConnection) -> Result<(), Error> {
     let mark = format!("UPDATE engine_schema SET application_id = {APPLICATION_ID} WHERE id = 1");
     connection.as_postgres().batch(&format!("{RESTORE} {mark}"))

@@ -153,9 +153,9 @@ impl Debt {
         debt.ok_or_else(|| Error::Defect("the database has no record of its VACUUM".to_owned()))
     }
 
-    /// Returns the description of a holder, which prevents `VACUUM` from removing some of the rows that were deleted
-    /// before the horizon: a transaction or a snapshot in this database, a prepared transaction, a standby, or a
-    /// replication slot. A session that runs `VACUUM` holds no rows.
+    /// Returns the description of a holder, if there is one. A holder prevents `VACUUM` from removing some of the rows
+    /// that were deleted before the horizon. A holder is a transaction or a snapshot in this database, a prepared
+    /// transaction, a standby, or a replication slot. A session that runs `VACUUM` holds no rows.
     fn holder(&self, connection: &Connection) -> Result<Option<String>, Error> {
         let sql = format!(
             "SELECT who

@@ -96,7 +96,7 @@ impl<'a> FromSql<'a> for Cell<'a> {
     }
 }
 
-/// The sign of a negative number in the binary form of `numeric`. Larger values are NaN and infinities.
+/// The sign of a negative number in the binary form of `numeric`. A larger sign means NaN or an infinity.
 const NEGATIVE: u16 = 0x4000;
 
 /// Reads a `numeric`, which is the type of a sum of integers and of an average. Its binary form has four 16-bit numbers

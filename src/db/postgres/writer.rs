@@ -46,11 +46,11 @@ impl Default for Patience {
 /// The pause between two attempts to determine the outcome.
 const OUTCOME_PAUSE: Duration = Duration::from_millis(100);
 
-/// The time after which the callers that wait behind a transaction are refused. It equals the maximum time for which a
+/// The time after which the callers who wait behind a transaction are refused. It equals the maximum time for which a
 /// transaction waits for the lock.
 const WAIT_MAX: Duration = Duration::from_secs(5);
 
-/// Refuses the callers that wait for the next transaction. They can try again later, because their work has not begun.
+/// Refuses the callers who wait for the next transaction. They can try again later, because their work has not begun.
 type RefuseWaiting = dyn Fn(&Error) + Send;
 
 /// The kind of a transaction.
@@ -132,7 +132,7 @@ impl Writer {
         self.refuse_waiting = Box::new(refuse);
     }
 
-    /// Refuses the callers that wait behind a transaction, if it began more than a few seconds ago.
+    /// Refuses the callers who wait behind a transaction, if `begun` is at least [`WAIT_MAX`] ago.
     pub(super) fn refuse_waiting_since(&self, begun: Instant, error: &Error) {
         if begun.elapsed() >= WAIT_MAX {
             (self.refuse_waiting)(error);

@@ -84,7 +84,7 @@ impl CheckpointJob {
         self.is_intact()
     }
 
-    /// Returns whether the last check of the identity found nothing.
+    /// Returns whether the writer is not broken, and the last check of the identity left no doubt.
     fn is_intact(&self) -> bool {
         self.broken.get().is_none() && !self.identity.is_doubtful()
     }
@@ -109,7 +109,7 @@ impl CheckpointJob {
         self.report_unless(bytes <= WAL_BYTES_MAX, LOG_SIZE, large);
     }
 
-    /// Reports the outcome of a check that fails while something reads the file.
+    /// Reports the outcome of a check that usually fails because something is reading the file.
     fn report_unless(&self, works: bool, job: BackgroundJob, why: String) {
         if works {
             self.health.report(job, &Ok(()));
@@ -152,7 +152,7 @@ impl CheckpointJob {
         Ok(Some(()))
     }
 
-    /// Reports whether a reader holds an old snapshot of the file, which leaves pages in the log. A checkpoint that
+    /// Reports whether a reader holds an old snapshot of the file, so that pages stay in the log. A checkpoint that
     /// copies pages ends the earlier failure, so a failure lasts for as long as the reader prevents all copying.
     fn report_reader(&self, copied_before: u64, copied: u64, left: u64) {
         if copied > copied_before || left == 0 {
@@ -238,7 +238,7 @@ fn reason_not_empty(checkpoint: Checkpoint) -> String {
         Some(left) => {
             format!("{left} pages of the write-ahead log are not in the file: another process is using the file")
         }
-        None => "the write-ahead log is not in the file: another process is running a checkpoint".to_owned(),
+        None => "the write-ahead log was not copied: another process is running a checkpoint".to_owned(),
     }
 }
 

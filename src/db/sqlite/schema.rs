@@ -79,7 +79,7 @@ fn run_steps(connection: &Connection, version: i64, upgrades: &[Upgrade]) -> Res
     }
     let dangling: i64 = tx.query_row("SELECT count(*) FROM pragma_foreign_key_check", [], |row| row.get(0))?;
     if dangling > 0 {
-        return Err(Error::Defect(format!("the upgrade would leave {dangling} dangling references")));
+        return Err(Error::Defect(format!("the upgrade would leave dangling references ({dangling})")));
     }
     tx.execute_batch(&format!("PRAGMA user_version = {version}"))?;
     tx.commit()?;

@@ -1,7 +1,7 @@
 //! A SQLite file as the source or the destination of a copy.
 //!
-//! The tables of a destination first have neither indexes nor triggers. SQLite creates an index faster when all
-//! rows are there, and the effects of the triggers are copied as rows.
+//! While rows are copied, the tables of a destination have neither indexes nor triggers. SQLite creates an index faster
+//! when the table already has all its rows. The copied rows already include the effects of the triggers.
 
 use std::path::Path;
 
@@ -18,13 +18,14 @@ use super::file::{self, Lock, OpenError, create};
 use super::schema::APPLICATION_ID;
 use crate::domain::timestamp::Timestamp;
 
-/// The mark of an incomplete copy, with the state of its source.
+/// The table that marks an incomplete copy. Its only row contains the digest of the state of the source.
 const PARTIAL_COPY: &str = "CREATE TABLE engine_copy (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   source BLOB NOT NULL CHECK (length(source) = 32)
 ) STRICT";
 
-/// Reads the tables of a schema from a database in memory. Both engines have the same tables and columns.
+/// Creates a schema in a database in memory, and returns its tables, indexes and triggers. Both engines have the same
+/// tables and columns.
 pub(in super::super) fn catalog(schema: &Schema) -> Result<Catalog, Error> {
     let memory = rusqlite::Connection::open_in_memory()?;
     memory.execute_batch(schema.sql.of(Engine::Sqlite))?;
@@ -123,7 +124,7 @@ fn check_table(connection: &Connection, table: &Table) -> Result<Option<Transfer
     Ok(None)
 }
 
-/// Returns a value of a key for a message.
+/// Formats a value of a key for a message.
 fn shown(value: ValueRef<'_>) -> String {
     match value {
         ValueRef::Null => "null".to_owned(),
@@ -181,7 +182,7 @@ fn make_partial(connection: &Connection, state: &[u8; 32]) -> Result<(), Error> 
             match kind.as_str() {
                 "trigger" => connection.execute_batch(&format!("DROP TRIGGER {name}"))?,
                 "index" => connection.execute_batch(&format!("DROP INDEX {name}"))?,
-                // The rows of the schema are copied like all others.
+                // Delete the rows that the schema inserts, because the copy brings those rows from the source.
                 _ => connection.execute_batch(&format!("DELETE FROM {name}"))?,
             }
         }
@@ -213,11 +214,11 @@ pub(in super::super) fn complete(connection: &Connection, catalog: &Catalog) -> 
     let sql = "SELECT count(*) FROM pragma_foreign_key_check";
     match sqlite.query_row(sql, [], |row| row.get::<_, i64>(0))? {
         0 => Ok(()),
-        dangling => Err(Error::Defect(format!("the copy has {dangling} dangling references"))),
+        dangling => Err(Error::Defect(format!("the copy has dangling references ({dangling})"))),
     }
 }
 
-/// Creates the triggers, and replaces the mark, inside a transaction.
+/// Creates the triggers and replaces the mark. The caller must have begun a transaction.
 pub(in super::super) fn publish(connection: &Connection, catalog: &Catalog) -> Result<(), Error> {
     for (_, sql) in &catalog.triggers {
         connection.sqlite().execute_batch(sql)?;

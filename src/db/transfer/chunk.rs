@@ -1,5 +1,5 @@
-//! Rows on their way from one database to the other, in chunks of limited size, so that the memory of a copy does not
-//! depend on the size of a table or of an attachment.
+//! Rows on their way from one database to the other, in chunks of limited size, so that the memory use of a copy does
+//! not depend on the size of a table or of an attachment.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::db::value::{Value, ValueRef};
 /// limits the content of a row.
 const CHUNK_BYTES: usize = 4 << 20;
 
-/// The maximum numbers of rows of a table's first query and of its later queries. A database server reads this many
+/// The maximum number of rows for a table's first query, and for each later query. A database server reads this many
 /// rows, even if they have more bytes than a chunk. The size of the rows is unknown at first, so the first query asks
 /// for few.
 const ROWS_FIRST: usize = 64;
@@ -172,12 +172,12 @@ fn read(connection: &Connection, table: &Table, sql: &str, params: &impl Params)
     Ok(chunk)
 }
 
-/// Adds to an error the table and the number of the row that cannot be read.
+/// Adds the name of the table to the error, and the number of the unreadable row in its chunk.
 fn named(table: &Table, chunk: &Chunk, error: Error) -> Error {
     match error {
         Error::Defect(why) => {
             let (name, row) = (&table.name, chunk.rows() + 1);
-            Error::Defect(format!("row {row} of a page of the table {name} cannot be read: {why}"))
+            Error::Defect(format!("row {row} of a chunk of the table {name} cannot be read: {why}"))
         }
         other => other,
     }

@@ -1,4 +1,4 @@
-//! The source and the destination of a copy. The engine of each is chosen here.
+//! The source and the destination of a copy. This module chooses the engine of each.
 
 use std::path::Path;
 
@@ -25,13 +25,13 @@ pub(super) struct End {
     pub(super) connection: Connection,
     /// The database as messages show it.
     pub(super) shown: String,
-    /// The lock of a file. The locks of a server belong to the connection.
+    /// The lock of a file. In PostgreSQL, the locks belong to the connection.
     _lock: Option<Lock>,
 }
 
 /// The destination before the copy.
 pub(super) enum Found {
-    /// A missing file or an empty schema, with the lock or the connection.
+    /// A missing file, with its lock, or an empty schema, with a connection to its server.
     New(New),
     /// A copy that was interrupted.
     Partial(Box<End>),
@@ -57,11 +57,11 @@ impl End {
         TransferError::of_statement(&self.shown, error)
     }
 
-    /// Checks that a server can store each text.
+    /// Checks that PostgreSQL can store each text.
     pub(super) fn check_texts(&self, catalog: &Catalog) -> Result<(), TransferError> {
         match self.connection.engine() {
             Engine::Sqlite => sqlite::check_texts(&self.connection, catalog, &self.shown),
-            // PostgreSQL stores no text that SQLite does not.
+            // SQLite can store every text that PostgreSQL can store.
             Engine::Postgres => Ok(()),
         }
     }
@@ -103,7 +103,7 @@ impl End {
     pub(super) fn source_state(&self) -> Result<[u8; 32], Error> {
         let mut statement = self.connection.prepare("SELECT source FROM engine_copy WHERE id = $1")?;
         let mut rows = statement.query(&[1_i64])?;
-        let row = rows.next()?.ok_or_else(|| Error::Defect("an incomplete copy has no source".to_owned()))?;
+        let row = rows.next()?.ok_or_else(|| Error::Defect("the incomplete copy has no source digest".to_owned()))?;
         row.read(0)
     }
 
@@ -130,7 +130,7 @@ impl End {
         })
     }
 
-    /// Creates the rest of the schema after the last row, each part in a transaction.
+    /// After the last row has been added, creates the rest of the schema, each part in a transaction of its own.
     pub(super) fn complete(&self, catalog: &Catalog) -> Result<(), Error> {
         match self.connection.engine() {
             Engine::Postgres => postgres::complete(&self.connection),

@@ -6,9 +6,9 @@
 //! of an incomplete copy ([`super::upgrade::PARTIAL_COPY_ID`]), and no other command and no service opens it. The mark
 //! comes with a digest of the state of the source, by which a later run recognizes the source.
 //!
-//! The list of tables and columns comes from the schema. This folder knows no table of the service. Only rows are
-//! copied: state that an engine stores elsewhere, such as the state of page wiping, the erasure list, registrations of
-//! writers, leases and statistics, belongs to the engine of the destination, which creates its own.
+//! The list of tables and columns comes from the schema. The code in this folder names no table of the service. Only
+//! rows are copied: state that an engine stores elsewhere, such as the state of page wiping, the erasure list,
+//! registrations of writers, leases and statistics, belongs to the engine of the destination, which creates its own.
 
 pub(in crate::db) mod chunk;
 mod compare;

@@ -15,7 +15,7 @@ use crate::db::upgrade::Schema;
 use crate::db::value::Value;
 use crate::domain::text::counted;
 
-/// A step of a copy, for the person who waits.
+/// The progress of a copy, for the person who waits for the copy.
 #[derive(Debug, Clone, Copy)]
 pub enum Event<'a> {
     /// A new copy begins. The source is not locked yet, so the caller may still write to it.
@@ -92,8 +92,8 @@ fn destination(
             End::create(to, new, schema, &state)?
         }
     };
-    // A power cut can undo the last transactions, and the copy then continues before them. The last transaction of the
-    // copy is durable, and so are all transactions before it.
+    // A power cut can undo the newest transactions, and the next run then copies their rows again. The last transaction
+    // of the copy is durable. When it is committed, all earlier transactions are durable too.
     destination.connection.set_durable(false).map_err(|error| destination.stopped(error))?;
     Ok(destination)
 }
@@ -120,7 +120,7 @@ fn copy_rows(
     Ok(())
 }
 
-/// Returns the key of the last row that was copied, which is empty if there is none.
+/// Returns the key of the last row that was copied into a table, or an empty key if the table has no rows.
 fn end_of(destination: &End, table: &Table) -> Result<Vec<Value>, TransferError> {
     let last = last_row(&destination.connection, table).map_err(|error| destination.stopped(error))?;
     Ok(last.last_key(table))

@@ -4,11 +4,11 @@ use crate::db::value::Value;
 
 /// The tables, indexes and triggers of a schema.
 pub(in crate::db) struct Catalog {
-    /// In the order in which tables depend on each other.
+    /// In the order in which the schema creates the tables.
     pub(in crate::db) tables: Vec<Table>,
-    /// The statements that create the indexes of a file, with their names.
+    /// The names of a file's indexes, each with the statement that creates the index.
     pub(in crate::db) indexes: Vec<(String, String)>,
-    /// The statements that create the triggers of a file, with their names.
+    /// The names of a file's triggers, each with the statement that creates the trigger.
     pub(in crate::db) triggers: Vec<(String, String)>,
 }
 
@@ -107,7 +107,7 @@ impl Table {
         format!("INSERT INTO {} ({}) VALUES ({})", quoted(&self.name), self.column_list(), values.join(", "))
     }
 
-    /// Returns the terms for the bytes of a row's texts and blobs.
+    /// Returns the SQL terms that add up the bytes of a row's texts and blobs.
     fn lengths(&self) -> String {
         let is_long = |column: &&Column| matches!(column.kind, Kind::Text | Kind::Blob);
         let length = |column: &Column| format!(" + coalesce(octet_length({}), 0)", quoted(&column.name));

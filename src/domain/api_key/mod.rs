@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn only_keys_without_explicit_scopes_create_keys_with_more_rights() {
+    fn only_keys_without_explicit_scopes_can_create_broader_keys() {
         let explicit = |scopes: &[Scope]| Grant::of(Some(scopes.to_vec()));
         let (none, narrow) = (Grant::of(None), explicit(&[Scope::AdminWrite, Scope::RolesRead]));
         let every = explicit(&Scope::ALL);

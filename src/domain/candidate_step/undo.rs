@@ -59,7 +59,7 @@ pub fn undo(facts: &StepFacts, acts: &[AttributedAct], caller: &UserId, now: Tim
     let back_since = Some(at_step_since(facts.applied_at, &steps));
     let addressed = last.step.filter(|index| *index < steps.len()).unwrap_or(facts.addressed);
     let decision = facts.decision(steps, addressed, last.status_before, None, facts.seats);
-    // Decisions remove the mark, so a mark that exists now was added after the decision.
+    // A decision removes the later mark, so a mark that exists now was added after the decision.
     let later_due_on = facts.later_due_on.or(last.later_before);
     Ok(Decision { back_since, later_due_on, remark: Some(Remark::Undone(last.act)), ..decision })
 }

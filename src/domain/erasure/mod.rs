@@ -52,7 +52,7 @@ impl Privacy {
     }
 }
 
-/// A candidate to erase, hold or release.
+/// A candidate whom the service erases, or whose legal hold it sets or releases.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CandidateRef {
     pub id: CandidateId,

@@ -9,8 +9,8 @@ use crate::domain::id::{CandidateId, SignupId};
 use crate::domain::timestamp::Timestamp;
 
 /// One erasure on the list. The order of the variants is the order of the replay. Deleted signups come first.
-/// Otherwise, the erasure of a candidate could submit a deleted later signup again, which would create a candidate. The
-/// erasure of a candidate with all signups comes after erasures that leave the signups of others.
+/// Otherwise, the service could submit a deleted later signup again when it erases a candidate, and so create another
+/// candidate. The erasure of a candidate with all signups comes after erasures that leave the signups of others.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ListedErasure {
     /// A signup whose sender deleted it.

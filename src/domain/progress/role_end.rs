@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_a_role_is_visible_when_it_is_as_old_as_a_visible_decision() {
+    fn the_end_of_a_role_becomes_visible_at_the_minimum_age_of_a_visible_decision() {
         let (day, micro) = (24 * HOUR, Duration::from_micros(1));
         for (status, shown) in [
             (RoleStatus::Draft, None),

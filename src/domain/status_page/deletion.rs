@@ -31,7 +31,7 @@ pub enum DeletionFacts {
         is_trusted: bool,
         /// Whether the application is in progress.
         is_in_progress: bool,
-        /// The candidate.
+        /// The facts about the candidate.
         candidate: CandidateFacts,
     },
     /// The page of a later signup, with the candidate who applied under the same address, unless that candidate was
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn a_candidate_with_the_name_from_a_deleted_signup_gets_the_name_from_the_next_signup() {
+    fn a_candidate_with_the_name_from_a_deleted_signup_gets_the_name_from_the_first_remaining_signup() {
         let typed = |name, email| NameAndEmail { name, email };
         let (ada, bob) = (typed("Ada", "a@example.org"), typed("Bob", "a@example.org"));
         let spelled_differently = typed("Ada", "A@example.org");

@@ -70,7 +70,7 @@ fn parse_cursor(parts: &[String]) -> Option<BoardCursor> {
 ///
 /// The candidates of a step are sorted by `since`, so most new arrivals come last. A candidate who returns to a step by
 /// a move back, a reopening or an undo gets their earlier position again. The order of the others does not change. A
-/// caller who reads a step page by page therefore sees every candidate who stays at the step exactly once, even if
+/// caller who reads a step page by page therefore sees exactly once each candidate who stays at the step, even if
 /// others arrive or leave.
 ///
 /// # Errors

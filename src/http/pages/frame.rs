@@ -7,7 +7,8 @@ pub(in crate::http) struct Frame<'a> {
     pub(in crate::http) texts: &'static Texts,
     /// The title of the browser tab. Some pages also show it as their heading.
     pub(in crate::http) title: String,
-    /// The organization whose name, logo and colours the page shows; `None` on pages of the service itself.
+    /// The organization whose name, logo and colours the page shows. `None` if the page belongs to no organization, or
+    /// if the portal is not available. Only the preview of a role shows an organization whose portal is not available.
     pub(in crate::http) organization: Option<Branding<'a>>,
     pub(in crate::http) languages: Vec<LanguageLink>,
     /// Whether search engines may list the page. True only for pages of portals, and never for a page behind a secret

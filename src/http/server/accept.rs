@@ -46,8 +46,8 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(30);
 #[cfg(target_os = "linux")]
 const UNREAD_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The read buffer for a request's head. It exceeds the limits on the URI and the header fields, so that heads slightly
-/// over those limits get a problem document that names the limit.
+/// The size of the read buffer for a request's head. It exceeds the limits on the URI and the header fields, so that
+/// heads slightly over those limits get a problem document that names the limit.
 const HEAD_BUFFER_BYTES: usize = 64 * 1_024;
 
 /// The maximum time that requests in progress may take to end after the service has been asked to stop.
@@ -125,7 +125,7 @@ impl Server {
                 let ctx = Arc::clone(&ctx);
                 let close = move || {
                     let closed = ctx.store.close();
-                    // The lines of the last requests come before the line that reports the stop.
+                    // Write the log lines of the last requests before the line that reports the stop.
                     ctx.telemetry.flush();
                     closed
                 };
@@ -218,8 +218,8 @@ impl Acceptor {
         accepted
     }
 
-    /// Serves a connection, or refuses it if its client has too many. With TLS, the refusal has no text, because a text
-    /// would require a handshake.
+    /// Serves a connection, or refuses it if its client has too many connections. With TLS, the refusal has no text,
+    /// because a text would require a handshake.
     fn admit(&self, stream: TcpStream, peer: SocketAddr, permit: OwnedSemaphorePermit) {
         let ctx = &self.service.ctx;
         match (self.clients.connect(peer.ip()), &ctx.tls) {

@@ -76,7 +76,8 @@ pub struct Ctx {
     pub tls: Option<Arc<Tls>>,
     pub(super) rate_limiter: Arc<RateLimiter>,
     pub(super) responses: ResponseCache,
-    /// The response that depends only on the caller, without its body. The body is cached with the caller's key.
+    /// The response that depends only on the caller. All callers share its head. The body for each caller is cached
+    /// with the caller's key.
     pub(super) caller_response: OnceLock<RenderedResponse>,
     pub(in crate::http) sign_in_throttle: SignInThrottle,
     /// The limit on passkey challenges for strangers, so that one network cannot displace the challenges of others.
@@ -90,14 +91,14 @@ pub struct Ctx {
     /// The limit on requests that hash a password, such as sign-ins, or that wait to do so. If more requests were
     /// allowed to wait, clients would give up before the service answered.
     pub(super) hashing_queue: Permits,
-    /// The memory that past checks of a password used, which later checks reuse. It is freed after
-    /// [`HASH_MEMORY_IDLE_MAX`] without a check. The hash of a new password uses memory of its own.
+    /// The memory of past password checks, which later checks reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without
+    /// a check. The hash of a new password uses memory of its own.
     hash_memory: Mutex<HashMemories>,
     /// The limit on multipart forms that arrive at the same time. Such a form can contain a file.
     pub(super) uploads: Permits,
     /// The limit on multipart forms whose files are discarded because [`Ctx::uploads`] had no free permit.
     pub(super) text_forms: Permits,
-    /// The limit on forms whose files are staged although their network is over [`Ctx::form_limit`], so that the
+    /// The limit on forms whose files are staged although the client's network is over [`Ctx::form_limit`], so that the
     /// service can show a form again with its file.
     pub(in crate::http) redisplay_limit: NetworkLimit,
     /// Whether the log already mentions an untrusted proxy.

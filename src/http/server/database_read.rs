@@ -33,7 +33,7 @@ pub(super) async fn read<T: Send + 'static>(
 /// thread.
 ///
 /// # Errors
-/// Those of [`read`].
+/// The errors of [`read`].
 pub(super) async fn read_briefly<T: Send + 'static>(
     ctx: &Arc<Ctx>,
     read: impl FnOnce(&Arc<Ctx>) -> Result<T, Error> + Send + 'static,

@@ -1,6 +1,6 @@
 //! The counts of a limit on requests. With a file, the counts are in memory, and a restart clears them. With a database
 //! server, all servers share the counts: an act loads the few counts that it needs, and stores those that it has
-//! changed. The rules are the same.
+//! changed. The rules on counts are the same in both cases.
 
 use std::collections::{BTreeSet, HashMap};
 use std::hash::Hash;

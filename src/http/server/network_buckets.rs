@@ -23,7 +23,7 @@ pub(in crate::http) struct NetworkBuckets {
 type Buckets = HashMap<Network, TokenBucket>;
 
 impl NetworkBuckets {
-    /// Creates full buckets. `policy` applies to one IPv4 address or one IPv6 /64; wider networks have a higher limit.
+    /// Creates a limit. `policy` applies to one IPv4 address or one IPv6 /64; wider networks have a higher limit.
     pub(super) fn new(store: &Arc<Store>, world: &Arc<dyn World>, kind: CountKind, policy: RatePolicy) -> Self {
         Self { policy, kind, buckets: LimitCounts::new(store, world) }
     }
@@ -32,7 +32,7 @@ impl NetworkBuckets {
     /// before the next request if a bucket is empty. A refused request takes no token.
     ///
     /// # Errors
-    /// Those of [`LimitCounts::act`].
+    /// The errors of [`LimitCounts::act`].
     pub(in crate::http) fn take(&self, address: IpAddr) -> Result<Result<(), u64>, Error> {
         self.buckets.act(&(self.kind, address), |buckets, now| take(buckets, self.policy, address, now))
     }

@@ -33,7 +33,7 @@ impl NetworkLimit {
     /// limit is reached. A refused request is not counted.
     ///
     /// # Errors
-    /// Those of [`LimitCounts::act`].
+    /// The errors of [`LimitCounts::act`].
     pub(in crate::http) fn take(&self, address: IpAddr) -> Result<Result<(), u64>, Error> {
         let Some(per_hour) = self.per_hour else { return Ok(Ok(())) };
         self.hours.act(&(self.kind, address), |hours, now| take(hours, per_hour, address, now))

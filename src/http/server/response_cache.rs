@@ -9,7 +9,7 @@
 //!
 //! A path has one response, or, if its route requires it, one for each language and each combination of query
 //! parameters (`cache_variant`). Each route names the pool that holds its responses, and each pool limits the bytes of
-//! one organization. Therefore, page views evict no responses for programs, and feeds evict no pages. A full pool
+//! each organization. Therefore, page views evict no responses for programs, and feeds evict no pages. A full pool
 //! evicts the responses of the organization that uses the most bytes, so no organization crowds out smaller ones.
 
 use std::collections::HashMap;
@@ -62,7 +62,8 @@ struct PoolUse {
     /// The maximum size of the pool. A full pool evicts the responses of the organization with the most bytes. One path
     /// can be spelled in many ways, but the responses to all spellings count toward the limit of their organization.
     bytes_max: usize,
-    /// The maximum number of bytes for one organization. At this limit, the responses of the organization are evicted.
+    /// The maximum number of bytes for each organization. If another response would exceed this limit, the pool first
+    /// evicts all responses of the organization.
     organization_bytes_max: usize,
 }
 
@@ -156,8 +157,8 @@ impl CacheState {
         if added > self.of_pool(pool).organization_bytes_max {
             return false;
         }
-        // Evict all responses of a path whose slug now belongs to another organization, and all responses of a full
-        // path if any of them is outdated.
+        // Evict all responses of the path if its slug now belongs to another organization, or if the path has the
+        // maximum number of query variants and any of its responses is outdated.
         let outdated = self.paths.get(path).filter(|entry| {
             let is_full = matches!(variant, CacheVariant::ByQuery(_)) && entry.queried.len() >= QUERY_VARIANTS_MAX;
             entry.organization != *organization || (is_full && !entry.is_current(portals))

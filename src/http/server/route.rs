@@ -45,7 +45,7 @@ pub(super) enum NextStep {
     Reply(Reply),
 }
 
-/// The input that the first half of a handler decodes, if there might be nothing to write.
+/// The input that a first half decodes, if the first half can find that there is nothing to write.
 pub(in crate::http) enum DecodedInput<W, R> {
     /// The input of the handler's `act`.
     Act(W),

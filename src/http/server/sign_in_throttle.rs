@@ -82,7 +82,7 @@ impl SignInThrottle {
     /// before the next attempt if this one is refused. A refused attempt is not counted.
     ///
     /// # Errors
-    /// Those of [`LimitCounts::act`].
+    /// The errors of [`LimitCounts::act`].
     pub(in crate::http) fn begin(
         &self,
         account: &str,
@@ -97,7 +97,7 @@ impl SignInThrottle {
     /// Removes from the counts an attempt that neither failed nor succeeded.
     ///
     /// # Errors
-    /// Those of [`LimitCounts::act`]. The attempt then still counts as failed.
+    /// The errors of [`LimitCounts::act`]. After an error, the attempt still counts as failed.
     pub(in crate::http) fn cancel(&self, attempt: &SignInAttempt) -> Result<(), Error> {
         self.counts.act(&attempt.scope(None), |counts, _| counts.remove(attempt))
     }
@@ -107,7 +107,7 @@ impl SignInThrottle {
     /// clear them. `device` is the digest of the session cookie that the browser has or receives.
     ///
     /// # Errors
-    /// Those of [`LimitCounts::act`]. The attempt then still counts as failed.
+    /// The errors of [`LimitCounts::act`]. After an error, the attempt still counts as failed.
     pub(in crate::http) fn succeed(&self, attempt: &SignInAttempt, device: [u8; 32]) -> Result<(), Error> {
         self.counts.act(&attempt.scope(Some(device)), |counts, now| counts.succeed(attempt, device, now))
     }
@@ -172,8 +172,8 @@ impl FailureCounts {
         let network = Source::Network(network::narrowest(attempt.address));
         if let Familiarity::FamiliarDevice(before) = attempt.familiarity {
             self.accounts.remove(&(attempt.account, Source::Device(before)));
-            // A sign-in replaces the browser's cookie. If the browser retains its cookie, the loop below inserts this
-            // source again.
+            // A sign-in replaces the browser's cookie, so the old source is removed. A confirmation does not replace
+            // the cookie, and the loop below inserts the same source again.
             self.familiar.remove(&(attempt.account, Source::Device(before)));
         } else {
             self.accounts.remove(&(attempt.account, network));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn an_account_is_throttled_for_a_64_after_5_failures_for_a_56_after_10_and_for_a_48_after_20() {
+    fn an_account_is_throttled_for_a_slash_64_after_5_failures_a_slash_56_after_10_and_a_slash_48_after_20() {
         let mut counts = FailureCounts::default();
         assert_eq!(fail(&mut counts, "2001:db8::1", 9), 5);
         assert_eq!(fail(&mut counts, "2001:db8::2", 1), 0);

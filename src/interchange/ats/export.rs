@@ -11,7 +11,7 @@ use crate::interchange::findings::escaped;
 /// An applicant tracking system from whose exports jobs, candidates and applications are imported.
 #[derive(Debug)]
 pub struct System {
-    /// An export of the system, with its article, for messages.
+    /// The noun for an export of the system, with its article, for messages.
     pub export_noun: &'static str,
     /// The beginning of all ids that are derived from ids of this system.
     pub(in crate::interchange) prefix: &'static str,

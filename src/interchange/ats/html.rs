@@ -1,5 +1,5 @@
-//! Converts the HTML of exports to Markdown: paragraphs, line breaks, lists and emphasis. All other text becomes plain
-//! text, without comments, scripts and styles. `markdown_writer` writes the Markdown.
+//! Converts the HTML of exports to Markdown: paragraphs, line breaks, lists and emphasis. All other elements become
+//! plain text. Comments, scripts and styles are left out. `markdown_writer` writes the Markdown.
 //!
 //! This module does not sanitize the text. The code that renders the Markdown sanitizes it.
 

@@ -175,8 +175,9 @@ pub(in crate::interchange) struct NamedFile {
     pub(in crate::interchange) id: String,
     /// The file name that people see.
     pub(in crate::interchange) name: String,
-    /// The paths at which the file may be in the folder of the export. Empty if the export names no path. The path of
-    /// such a file in the folder `files` must begin with an id.
+    /// The paths at which the file may be in the folder of the export. If the export names no path, this list is empty.
+    /// The path of the file below the folder `files` must then begin with the id of the application, of the person or
+    /// of the file.
     pub(in crate::interchange) paths: Vec<String>,
 }
 

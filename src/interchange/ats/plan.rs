@@ -87,7 +87,7 @@ fn finish(
     Ok(ImportPlan { addition, refused, attachments, refused_files, notices })
 }
 
-/// Removes the attachments that an earlier import stored.
+/// Removes from the list the attachments that an earlier import stored.
 fn remove_stored(tx: &Tx<'_>, attachments: &mut Vec<PlannedAttachment>) -> Result<(), Error> {
     let all = std::mem::take(attachments);
     for attachment in all {
@@ -156,8 +156,8 @@ impl Planner<'_> {
         }
     }
 
-    /// Plans a role for each job. Later, [`PlannedRole::into_added`] derives the seats of the roles from the
-    /// applications.
+    /// Plans a role for each job. Later, [`PlannedRole::into_added`] derives the positions and the hires of the roles
+    /// from the jobs and the accepted applications.
     fn add_jobs(&mut self, jobs: Vec<Job>, applications: &[Application]) -> Result<(), Error> {
         let mut lists = StageLists::new(std::mem::take(&mut self.export.stages));
         let mut used: HashMap<&str, UsedStages<'_>> = HashMap::new();

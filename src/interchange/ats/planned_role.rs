@@ -56,10 +56,10 @@ impl PlannedRole {
         self.job.openings.iter().find(|opening| opening.id.as_deref() == Some(id))
     }
 
-    /// Returns the role with its seats. A new role has one position for each hire and for each open opening, and at
-    /// least one. If the export does not contain the number of open positions, an open role has one open position. The
-    /// positions of an existing role can only grow, and only if the import adds hires. Returns `None` for an existing
-    /// role without new applications.
+    /// Returns the role with its seats. A new role has one position for each hire and for each open position of the
+    /// job, and at least one. If the export does not contain the number of open positions, an open role has one open
+    /// position. The number of positions of an existing role can only grow, and only if the import adds hires. Returns
+    /// `None` for an existing role without new applications.
     pub(super) fn into_added(self) -> Option<AddedRole> {
         let Self { job, mut role, before, hired, .. } = self;
         let open = job.open_positions.unwrap_or(i64::from(job.status == JobStatus::Open));

@@ -18,7 +18,7 @@ fn read(item: &mut Item) -> Option<Job> {
         // An internal posting is open, but listed nowhere.
         "published" | "internal" => Some(JobStatus::Open),
         "closed" => Some(JobStatus::Closed),
-        // Postings that wait for an approval, or that were not approved.
+        // A pending posting waits for an approval, and a rejected posting was not approved.
         "draft" | "pending" | "rejected" => Some(JobStatus::Draft),
         _ => None,
     });

@@ -116,8 +116,8 @@ impl Tables {
         }
     }
 
-    /// Takes a change of a status. A change is ignored if one of its ids is missing or invalid, because the status
-    /// itself is in the application.
+    /// Takes a change of a status. Ignores the change if one of its ids is missing or invalid, because the row of the
+    /// application has the current status.
     fn take_change(&mut self, row: &mut Row) {
         let at = row.time("date");
         let [candidate, job, from, to] =

@@ -152,8 +152,8 @@ const DETACHED_AT: i64 = 0;
 
 /// Detaches the attachments of a signup. They can no longer be read, and the sweep deletes their content in slices, so
 /// that other jobs do not wait until megabytes are overwritten. The transaction of a running service must also record
-/// the erasure or the deletion in [`super::erasure::progress::Erasures`], which wakes the sweep. A start that repeats
-/// erasures calls [`delete_detached`] instead.
+/// the erasure or the deletion in [`super::erasure::progress::Erasures`], which wakes the sweep. A service that repeats
+/// erasures when it starts calls [`delete_detached`] instead.
 pub(super) fn detach(tx: &Tx<'_>, signup: &SignupId) -> Result<(), Error> {
     let sql = "UPDATE documents
                SET signup_id = NULL, digest = NULL, file_name = $1, media_type = NULL, bytes = NULL,

@@ -1,6 +1,6 @@
 //! The sweep: a background job that deletes attachments that belong to neither a signup nor an application. It deletes
 //! staged attachments after an hour, and detached attachments at the next scan. If the data is in a file, the sweep
-//! also deletes unfinished uploads of a previous process after the start. It deletes one slice at a time, so that other
+//! also deletes the uploads that a previous process did not finish. It deletes one slice at a time, so that other
 //! writes and the shutdown do not wait for the whole sweep.
 
 use std::collections::VecDeque;
@@ -45,8 +45,9 @@ pub(in super::super) fn job_step(
     Ok(Box::new(move || sweeper.step()))
 }
 
-/// The start of this process, which identifies the unfinished uploads of a previous process. No client can finish them.
-/// Their numbers alone do not identify them, because a new attachment may reuse the number of a deleted attachment.
+/// The facts about the start of this process that identify the unfinished uploads of a previous process. No client can
+/// finish these uploads. Their numbers alone do not identify them, because a new attachment may reuse the number of a
+/// deleted attachment.
 #[derive(Debug, Clone, Copy)]
 struct ProcessStart {
     newest_number: i64,
@@ -147,7 +148,7 @@ impl Sweeper {
     }
 }
 
-/// Deletes a slice. On a server, also records that the tables need a cleanup.
+/// Deletes a slice of an attachment. In a PostgreSQL database, also records that the tables need a cleanup.
 fn delete_owing(tx: &Tx<'_>, attachment: &AttachmentId) -> Result<bool, Error> {
     cleanup::owe(tx)?;
     delete_slice(tx, attachment)

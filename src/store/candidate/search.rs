@@ -78,7 +78,7 @@ struct Search<'a> {
     organization: &'a OrganizationId,
     /// Only candidates whose numbers every source yields can match.
     sources: Vec<NumberSource>,
-    /// The prefixes that are checked for each candidate that the sources yield.
+    /// The prefixes for which the search checks each candidate that the sources yield.
     checked: Vec<WordPrefix>,
     /// The highest number that has not been searched yet.
     at_most: i64,

@@ -87,7 +87,7 @@ pub fn save(
     application::save(tx, facts, decision)?;
     role::save_seats(tx, &facts.role_id, facts.seats, decision.seats)?;
     organization::add_to_status(tx, &facts.organization_id, decision.status_change)?;
-    // The path of an undo may name any step.
+    // The path of an undo request may name any step, so the activity row names the step in the response instead.
     let about = if action == Action::Undone { &decision.answer_step } else { facts.addressed_step() };
     let subject = Subject {
         organization_id: Some(facts.organization_id.clone()),

@@ -81,14 +81,14 @@ pub(in super::super) fn erase_own(
     erase_own_rows(tx, world, candidate, &later)
 }
 
-/// Returns the lines for a candidate's signups. A signup may have created this candidate after the erasure of another
-/// candidate with the same address. In an older copy of the file, the signup still belongs to that other candidate, so
-/// it needs a line of its own.
+/// Returns the lines of the erasure list for a candidate's signups. A signup may have created this candidate after the
+/// erasure of another candidate with the same address. In an older copy of the file, the signup still belongs to that
+/// other candidate, so it needs a line of its own.
 fn signup_lines(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<impl Iterator<Item = ListLine>, Error> {
     Ok(signup::ids_of_candidate(tx, &candidate.id)?.into_iter().map(signup_line))
 }
 
-/// Repeats the erasure that a candidate asked for, which is already in the list.
+/// Repeats an erasure that a candidate asked for and that is already in the list.
 pub(super) fn repeat_own(tx: &Tx<'_>, world: &dyn World, candidate: &CandidateRef) -> Result<(), Error> {
     let later = reapplication::release_later_signups(tx, &candidate.id)?;
     erase_own_rows(tx, world, candidate, &later)
@@ -196,7 +196,7 @@ fn gone(candidate: &CandidateRef) -> Error {
 /// row counts stay, because some query plans depend on them.
 fn delete_statistics_samples(tx: &Tx<'_>) -> Result<(), Error> {
     if tx.engine() != Engine::Sqlite {
-        // On a server, the cleanup replaces the samples by running `ANALYZE` (`wipe`).
+        // On a PostgreSQL server, the cleanup replaces the samples by running `ANALYZE` (`wipe`).
         return Ok(());
     }
     let sql = "SELECT 1

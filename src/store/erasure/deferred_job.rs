@@ -138,9 +138,9 @@ fn is_due(tx: &Tx<'_>, erasure: &DeferredErasure, reading: &ClockReading) -> Res
     Ok(rule::is_due(&hires, erasure.visible_after_hours, reading.doubt().is_some(), tx.now))
 }
 
-/// Erases a candidate. If the candidate now has other records, the candidate stays. The service then withdraws the
-/// application on whose status page the candidate asked for the erasure, if that application is in progress, and
-/// deletes its status page and signup.
+/// Erases a candidate. If the candidate now has records other than the subject of the status page on which the
+/// candidate asked for the erasure, the candidate stays. If that page belongs to an application, the service then
+/// withdraws the application if it is in progress, and deletes the page and the application's signup.
 ///
 /// Does nothing if the erasure is no longer due, for example because staff have placed the candidate under a legal hold
 /// or hired the candidate since the scan.

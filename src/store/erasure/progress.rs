@@ -13,7 +13,7 @@ use crate::domain::id::SignupId;
 /// The erasure list, and the progress of the cleanup after committed erasures: sweeping attachments, wiping pages, and
 /// truncating the write-ahead log.
 pub struct Erasures {
-    /// `None` if the data is on a server.
+    /// `None` if the data is on a PostgreSQL server.
     list: Option<ErasureList>,
     /// The end of the list before the current transaction added its first line.
     end_before: Mutex<Option<u64>>,
@@ -28,7 +28,7 @@ pub struct Erasures {
     /// The number of those commits after which every page was wiped and then the log was truncated. The file and its
     /// log no longer contain the data that these commits erased, except attachments that are not swept yet.
     truncated: AtomicU64,
-    /// Whether the database of a server recorded an owed cleanup at the last check by the job.
+    /// Whether the PostgreSQL database recorded an owed cleanup at the last check by the job.
     is_owed: AtomicBool,
 }
 
@@ -39,8 +39,8 @@ impl Erasures {
         Self::of(Some(ErasureList::beside(path)), is_unfinished)
     }
 
-    /// Creates the state for a server. There is no list, because the service never replaces the database of a server
-    /// with an older copy. The database records the owed cleanup of all servers.
+    /// Creates the state for a PostgreSQL database. There is no list, because the service never replaces such a
+    /// database with an older copy. The database records the owed cleanup of all servers.
     #[cfg(feature = "postgres")]
     pub(in super::super) fn without_list() -> Self {
         let erasures = Self::of(None, false);
@@ -155,8 +155,8 @@ impl Erasures {
         self.wiped.store(commits, Ordering::SeqCst);
     }
 
-    /// Stores whether the database of a server records an owed cleanup. If no cleanup is owed, the cleanup after the
-    /// first `commits` commits is complete, because the service does not truncate the write-ahead log of a server.
+    /// Stores whether the PostgreSQL database records an owed cleanup. If no cleanup is owed, the cleanup after the
+    /// first `commits` commits is complete, because the service does not truncate PostgreSQL's write-ahead log.
     #[cfg(feature = "postgres")]
     pub(super) fn note_owed(&self, is_owed: bool, commits: u64) {
         self.is_owed.store(is_owed, Ordering::SeqCst);

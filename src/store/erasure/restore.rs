@@ -1,7 +1,7 @@
 //! Repeats the erasures in the erasure list when the service starts. If the file still has candidates or signups that
 //! the list names, the file is usually an older copy, and the start erases them again. `domain::erasure::replay`
-//! decides which erasures are repeated and which are only reported. Erasures by retention are only a record: the start
-//! does not repeat them, and retention decides again.
+//! decides which erasures are repeated and which are only reported. The list names erasures by retention only as a
+//! record: the start does not repeat them, and retention decides again.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,6 +1,6 @@
 //! Page wiping after an erasure. The job wipes every page of the file in slices. Checkpoints then truncate the
 //! write-ahead log, which removes the last of the erased data. This module schedules the wiping, and `db::page_wiping`
-//! wipes the pages. On a server, `VACUUM` takes the place of page wiping.
+//! wipes the pages. In a PostgreSQL database, `VACUUM` takes the place of page wiping.
 
 use std::sync::Arc;
 
@@ -44,8 +44,9 @@ pub(in super::super) fn job_step(reader: JobReader, erasures: Arc<Erasures>, wri
     })
 }
 
-/// The job that cleans up the tables of a server after the erasures of all servers. `VACUUM` removes the erased rows,
-/// and `ANALYZE` replaces the samples of their values in the statistics. Only the server with the lease runs them.
+/// The job that cleans up the tables of a PostgreSQL database after the erasures by all servers of the service.
+/// `VACUUM` removes the erased rows, and `ANALYZE` replaces the samples of their values in the statistics. Only the
+/// server with the lease runs these statements.
 #[cfg(feature = "postgres")]
 pub(in super::super) struct VacuumJob {
     pub(in super::super) reader: JobReader,
@@ -65,7 +66,7 @@ impl VacuumJob {
     /// Checks whether the database records an owed cleanup, and runs the cleanup if this server has the lease. Returns
     /// `None` while it is too early for another run, or while another session still needs the erased rows.
     fn step(&mut self) -> Result<Option<()>, Error> {
-        // The count is read first, so that the snapshot contains every commit that it counts.
+        // The count is read before the snapshot is taken, so that the snapshot contains every counted commit.
         let commits = self.erasures.committed_count();
         let is_owed = self.reader.snapshot(self.world.now(), vacuum::is_owed)?;
         self.erasures.note_owed(is_owed, commits);

@@ -24,7 +24,7 @@ pub struct OrganizationRecord {
     pub portal_theme: Theme,
     /// Whether each hire must name the position's code in the HR system.
     pub require_external_position_id: bool,
-    /// Whether the organization is enabled. A disabled organization has no portal, and only admins see it.
+    /// Whether the organization is enabled. A disabled organization has no portal. Only admins see the organization.
     pub enabled: bool,
     /// The IANA time zone in which the organization's days begin.
     pub time_zone: String,

@@ -59,8 +59,8 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttem
 }
 
 /// Updates the delivery after an attempt. If the HR system answered 410, also disables the integration, unless the
-/// integration is already disabled or now has another target. After a 410, a ping has failed, and any other
-/// delivery is due again at once.
+/// integration is already disabled or now has another target. After a 410, the state of a ping becomes `Failed`,
+/// and any other delivery is due again at once.
 fn apply_outcome(
     tx: &Tx<'_>,
     delivery: &Delivery,

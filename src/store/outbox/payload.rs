@@ -85,7 +85,7 @@ fn wire_person(person: &PersonFacts) -> WirePerson<'_> {
 /// replace the candidate's name and address.
 ///
 /// # Errors
-/// [`Error::Defect`] if the message cannot be read.
+/// [`Error::Defect`] if the message cannot be read, or lacks the candidate's name or address.
 pub(super) fn without_candidate(payload: &str, name: &str, email: &str) -> Result<String, Error> {
     let unreadable = |error: serde_json::Error| Error::Defect(format!("a payload cannot be read: {error}"));
     let mut message: Value = serde_json::from_str(payload).map_err(unreadable)?;

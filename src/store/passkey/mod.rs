@@ -190,7 +190,7 @@ pub(super) fn delete_all(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
     Ok(())
 }
 
-/// The detail of a passkey in platform activity, which must not contain its name.
+/// Returns the detail of a passkey in platform activity. The detail must not contain the passkey's name.
 fn detail(passkey: &PasskeyId) -> Value {
     json!({ "passkeyId": passkey.as_str() })
 }

@@ -61,8 +61,9 @@ fn keys(tx: &Tx<'_>) -> Result<usize, Error> {
     tx.run(sql, [])
 }
 
-/// If the copy is an earlier state of the file, the users of the file are newer. Otherwise, the later change to a user
-/// applies. In both cases, a user who is disabled in the file becomes disabled in the copy.
+/// If the copy is an earlier state of the file, each user gets the password, the platform role and the enabled state
+/// from the file. Otherwise, the later change to a user applies. In both cases, a user who is disabled in the file
+/// becomes disabled in the copy.
 fn users(tx: &Tx<'_>, lineage: Lineage) -> Result<usize, Error> {
     let sql = "UPDATE main.users
                SET password_hash = r.password_hash, platform_role = r.platform_role, enabled = r.enabled,
@@ -79,7 +80,8 @@ fn users(tx: &Tx<'_>, lineage: Lineage) -> Result<usize, Error> {
     Ok(changed + tx.run(sql, [])?)
 }
 
-/// A membership is retained if only the copy has its user or its organization.
+/// The memberships of the file replace those of the copy. A membership in the copy stays if only the copy has its user
+/// or its organization.
 fn memberships(tx: &Tx<'_>) -> Result<usize, Error> {
     let sql = "DELETE FROM main.memberships
                WHERE user_id IN (SELECT id FROM replaced.users)
@@ -109,7 +111,8 @@ fn sessions(tx: &Tx<'_>) -> Result<usize, Error> {
     tx.run(sql, [])
 }
 
-/// A stolen passkey that was removed, and a recovery code that was used, must not come back.
+/// For each user in the file, the second factors of the file replace those of the copy, because a stolen passkey that
+/// was removed, and a recovery code that was used, must not come back.
 fn second_factors(tx: &Tx<'_>) -> Result<(), Error> {
     for table in ["totp_secrets", "recovery_codes", "passkeys"] {
         let sql = format!(
@@ -136,9 +139,9 @@ fn second_factors(tx: &Tx<'_>) -> Result<(), Error> {
 }
 
 /// An organization that is disabled in the file or in the copy becomes disabled. An organization that requires second
-/// factors in the file or in the copy requires them afterwards. If the copy is an earlier state of the file, its HR
-/// integrations get the settings of the file, because a replaced secret must not sign messages again. In this case, an
-/// HR integration that was deleted from the file is disabled.
+/// factors in the file or in the copy requires them afterwards. If the copy is an earlier state of the file, the HR
+/// integrations of the copy get the settings of the file, because a replaced secret must not sign messages again. In
+/// this case, an HR integration that was deleted from the file is disabled.
 fn organizations(tx: &Tx<'_>, lineage: Lineage) -> Result<(), Error> {
     let sql = "UPDATE main.organizations
                SET enabled = min(organizations.enabled, r.enabled),

@@ -18,7 +18,7 @@ use crate::db::{Error, OpenError, act_alone, act_beside};
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// A copy that is ready to replace the file, and the facts for the person who decides.
+/// A copy that is ready to replace the file, and the facts for the person who decides whether to replace the file.
 pub struct Restore {
     replacement: Replacement,
     file: PathBuf,

@@ -1,8 +1,8 @@
 //! Lists of an organization's roles (`GET /api/v1/organizations/{id}/roles`).
 //!
-//! The cost of a page is bounded in files of any size. An index finds the roles, by one of the filters if possible, and
-//! the service scans at most [`SCANNED_MAX`] of them for a page. If the scan reaches this limit, the page can be short,
-//! and the next page continues the scan.
+//! The cost of a page is bounded in databases of any size. An index finds the roles, by one of the filters if possible,
+//! and the service scans at most [`SCANNED_MAX`] of them for a page. If the scan reaches this limit, the page can be
+//! short, and the next page continues the scan.
 
 use std::ops::ControlFlow;
 

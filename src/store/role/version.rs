@@ -111,8 +111,8 @@ fn later_change(row: &Row<'_>) -> Result<LaterChange, Error> {
     })
 }
 
-/// Returns the members that differ between the two sides of a detail. A side is null if the act created or removed
-/// something.
+/// Returns the names of the fields that differ between the two sides of a detail. Returns no names if a side is null,
+/// because the act created or removed something.
 fn changed_members(detail: &str) -> Vec<String> {
     let detail: Value = serde_json::from_str(detail).unwrap_or_default();
     let (Some(before), Some(after)) = (detail["before"].as_object(), detail["after"].as_object()) else {
@@ -128,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_changed_members_are_those_that_differ() {
+    fn only_the_fields_that_differ_are_returned() {
         for (detail, expected) in [
             (r#"{"before":{"name":"a","order":1},"after":{"name":"b","order":1}}"#, vec!["name"]),
             (r#"{"before":{"a":1,"b":2},"after":{"b":3,"c":4}}"#, vec!["a", "b", "c"]),

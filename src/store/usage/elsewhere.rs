@@ -1,4 +1,4 @@
-//! Requests with API keys that other servers have logged. The usage log writer reads the end of the log before it
+//! The requests that other servers have added to the usage log. The usage log writer reads the end of the log before it
 //! appends rows, so finding these requests needs no additional query.
 
 use std::sync::OnceLock;

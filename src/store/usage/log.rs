@@ -17,8 +17,8 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::usage;
 
-/// If other servers have appended this many rows, the cache is read again instead of extended. Reading all rows that
-/// are not indexed, at most a few tens of thousands, then takes about as long.
+/// If other servers have appended this many rows, the cache is rebuilt instead of extended. Rebuilding reads all rows
+/// that are not indexed, at most a few tens of thousands, and then takes about as long as extending.
 #[cfg(feature = "postgres")]
 const CATCH_UP_MAX: i64 = 4_096;
 
@@ -142,8 +142,8 @@ impl TailState {
 }
 
 impl KnownTail {
-    /// Adds the rows that other servers have appended. Reads everything again if the newest known row no longer exists,
-    /// or if other servers have appended too many rows.
+    /// Adds the rows that other servers have appended. Rebuilds the cache if the newest known row no longer exists, or
+    /// if other servers have appended too many rows.
     #[cfg(feature = "postgres")]
     fn caught_up(mut self, tx: &Tx<'_>, elsewhere: &RequestsElsewhere) -> Result<Self, Error> {
         let Some(newest_at) = self.newest_at else { return Self::read(tx) };

@@ -32,7 +32,7 @@ crate::tests![
     an_unknown_organization_or_delivery_is_not_found,
     retrying_a_failed_delivery_restarts_its_schedule_under_the_same_id,
     retrying_a_pending_delivery_sends_it_at_once,
-    a_retry_that_cannot_be_sent_is_a_conflict,
+    a_retry_of_a_delivery_that_cannot_be_sent_is_a_conflict,
     only_admins_read_and_retry_deliveries,
 ];
 
@@ -323,7 +323,7 @@ fn retrying_a_pending_delivery_sends_it_at_once() {
     assert_eq!(receiver.seen()[1].id(), id);
 }
 
-fn a_retry_that_cannot_be_sent_is_a_conflict() {
+fn a_retry_of_a_delivery_that_cannot_be_sent_is_a_conflict() {
     let (app, hiring, receiver) = start("10s", &[Behaviour::status(500)]);
     let refused = |id: &str, detail: &str| {
         let before = read(&app, id);

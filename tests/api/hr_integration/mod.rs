@@ -43,7 +43,7 @@ crate::tests![
     saving_an_integration_sends_waiting_deliveries_at_once,
     an_imported_integration_without_a_secret_cannot_be_tested_until_saved,
     an_imported_short_secret_is_retained_and_signs_deliveries,
-    an_answer_of_410_disables_the_integration_with_the_reason,
+    an_answer_of_410_disables_the_integration_and_stores_the_reason,
     a_410_to_a_ping_disables_the_integration,
 ];
 
@@ -375,7 +375,7 @@ fn saving_an_integration_sends_waiting_deliveries_at_once() {
     assert_eq!(receiver.seen()[1].request_line, "POST /repaired HTTP/1.1");
 }
 
-fn an_answer_of_410_disables_the_integration_with_the_reason() {
+fn an_answer_of_410_disables_the_integration_and_stores_the_reason() {
     let (app, hiring, receiver) = start("5s", &[Behaviour::status(410), Behaviour::status(204)]);
     app.pass(1);
     let (gone, next) = (hire(&app, &hiring, 0), hire(&app, &hiring, 1));

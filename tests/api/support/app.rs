@@ -87,7 +87,7 @@ impl Default for Options {
     }
 }
 
-/// The temporary view `activities`, which [`App::sql`] creates.
+/// The statement with which [`App::sql`] creates the temporary view `activities`.
 const VIEW: &str = "CREATE TEMP VIEW activities AS
                     SELECT row_number() OVER (ORDER BY number) AS number, id, organization_id, at, action, user_id,
                       api_key_id, role_id, candidate_id, candidate_role_id, candidate_role_step_id, detail, salt,

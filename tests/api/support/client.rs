@@ -232,7 +232,8 @@ fn is_open(connection: &BufReader<TcpStream>) -> bool {
 }
 
 fn exchange_on(connection: &mut BufReader<TcpStream>, bytes: &[u8], head_only: bool) -> Option<Answer> {
-    // The server can refuse the request and close the connection while a large body is still being sent.
+    // The server can refuse the request and close the connection while the client is still sending a large body. The
+    // write then fails, but the answer may have arrived.
     let _ = connection.get_mut().write_all(bytes);
     read(connection, head_only)
 }

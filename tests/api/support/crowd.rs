@@ -1,5 +1,5 @@
-//! Many applications to one role, inserted directly. The rows are those that an import writes, without entries in the
-//! word index. Inserting them is much faster than importing them.
+//! Many applications to one role, inserted directly. The rows equal those that an import writes, but the word index
+//! gets no entries. Inserting the rows is much faster than importing them.
 
 use super::{App, Hiring};
 

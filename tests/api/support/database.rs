@@ -18,7 +18,7 @@ use self::server::{Session, TestServer, USER};
 /// The database that each test's database is a copy of.
 const TEMPLATE: &str = "template_of_tests";
 
-/// Functions of SQLite that tests use in statements.
+/// PostgreSQL definitions of the SQLite functions that tests use in statements, and helper functions of the tests.
 const FUNCTIONS: &str = include_str!("sqlite_functions.sql");
 
 /// The SQLite constructs in the statements of tests, each with its replacement for PostgreSQL. All other syntax in

@@ -72,7 +72,7 @@ pub(crate) enum Strictness {
     Closed,
 }
 
-/// Checks an answer against the description. If the request was accepted, checks its body too.
+/// Checks an answer against the description. If the request was accepted, checks the request's body too.
 pub(super) fn check(method: &str, path: &str, sent: &[u8], answer: &Answer) {
     let route_name = match answer.status {
         // These refusals belong to no route.

@@ -1,4 +1,4 @@
-//! The tests that only make sense on one engine. On the other engine, they are ignored.
+//! The tests that make sense on only one engine. On the other engine, they are ignored.
 
 use libtest_mimic::Trial;
 
@@ -14,7 +14,7 @@ const DISK: &str = "the service measures only the disk of a file";
 #[rustfmt::skip]
 const FILE_TESTS: &[(&str, &str)] = &[
     ("attachment::a_partial_upload_is_swept_at_the_next_start", "a partial upload can belong to another server"),
-    ("attachment::check_reports_chunks_without_their_attachment", "a server checks foreign keys itself, so `check` does not"),
+    ("attachment::check_reports_chunks_without_their_attachment", "PostgreSQL checks foreign keys itself, so `check` does not"),
     ("candidate_erase::a_damaged_erasure_list_prevents_opening_the_file", LIST),
     ("candidate_erase::a_start_on_an_older_copy_repeats_listed_erasures", OLDER_COPY),
     ("candidate_erase::an_erasure_fails_when_its_list_cannot_be_written", LIST),

@@ -1,4 +1,4 @@
--- Functions of SQLite that tests use in statements, for the databases of tests on PostgreSQL.
+-- PostgreSQL definitions of the SQLite functions that tests use in statements, and helper functions of the tests.
 
 CREATE FUNCTION zeroblob(length BIGINT) RETURNS BYTEA LANGUAGE sql AS
   $$ SELECT decode(repeat('00', length::int), 'hex') $$;

@@ -22,7 +22,7 @@ pub(crate) fn status_link_in(answer: &Value) -> String {
     format!("/status/{}", url.rsplit('/').next().unwrap())
 }
 
-/// Returns the path that creates a new status link.
+/// Returns the path of the request that creates a new status link.
 pub(crate) fn status_link_path(hiring: &Hiring, candidate: usize) -> String {
     format!("/api/v1/candidate-roles/{}/status-link", hiring.candidates[candidate].application_id)
 }
@@ -68,8 +68,8 @@ pub(crate) fn insert_signup(app: &App, hiring: &Hiring, application: Option<&str
     format!("/status/{token}")
 }
 
-/// Returns SQL columns: the application that a later signup repeats, and the role's steps at the time of that signup.
-/// A signup with an application has neither.
+/// Returns SQL expressions for two columns: the application that a later signup repeats, and the role's steps at the
+/// time of that signup. For a signup with an application, both are `NULL`.
 pub(crate) fn later_signup_columns(hiring: &Hiring, application: Option<&str>, email: &str) -> (String, String) {
     if application.is_some() {
         return ("NULL".to_owned(), "NULL".to_owned());

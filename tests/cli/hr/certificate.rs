@@ -29,17 +29,17 @@ impl Authority {
         self.0.pem()
     }
 
-    /// Creates a server with a certificate for this name.
+    /// Returns a TLS layer with a certificate for this name.
     pub(crate) fn certify(&self, name: &str) -> Layer {
         self.certify_with(name, |_| {})
     }
 
-    /// Creates a server with a certificate for this name. `change` modifies the parameters of the certificate.
+    /// Returns a TLS layer with a certificate for this name. `change` modifies the parameters of the certificate.
     pub(crate) fn certify_with(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Layer {
         self.server(name, VERSIONS, change)
     }
 
-    /// Creates a server that supports only the older version of TLS, with a certificate for this name.
+    /// Returns a TLS layer that supports only the older version of TLS and has a certificate for this name.
     pub(crate) fn certify_older(&self, name: &str) -> Layer {
         self.server(name, &VERSIONS[1..], |_| {})
     }
@@ -58,7 +58,7 @@ impl Authority {
     }
 }
 
-/// Creates a server with a self-signed certificate for this name.
+/// Returns a TLS layer with a self-signed certificate for this name.
 pub(crate) fn self_signed(name: &str) -> Layer {
     let key = KeyPair::generate().unwrap();
     let certificate = CertificateParams::new([name.to_owned()]).unwrap().self_signed(&key).unwrap();

@@ -5,7 +5,7 @@ use std::sync::{Condvar, Mutex};
 
 use super::service::{PATIENCE, ServiceProcess};
 
-/// An event of a delivery.
+/// An event at which a test can kill the service.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum KillPoint {
     /// A client has sent a decision and has no answer yet.

@@ -18,8 +18,9 @@ struct Delivery {
     payload: String,
     state: String,
     attempts: u32,
-    /// The number of recorded attempts, and the number of the first accepted one.
+    /// The number of recorded attempts.
     recorded: u32,
+    /// The position of the first accepted attempt among all attempts, counted from 1.
     accepted: Option<u32>,
 }
 
@@ -234,7 +235,7 @@ impl<'a> Ledger<'a> {
             ("messages accepted more than once", accepted - self.deliveries.len()),
         ]);
         let made_before = hires(|application| application.hire == Outcome::CreatedBefore);
-        println!("{tally:?}, {made_before} hires were already done when they were repeated");
+        println!("{tally:?}, {made_before} hires had already been made when their clients repeated them");
         assert!(tally.values().all(|count| *count > 0), "{tally:?}");
     }
 }

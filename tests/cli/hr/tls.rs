@@ -73,7 +73,7 @@ impl Secure {
 }
 
 #[test]
-fn an_invalid_certificate_fails_the_attempt_with_a_reason_until_it_is_replaced() {
+fn attempts_fail_with_a_reason_until_an_invalid_certificate_is_replaced() {
     let mut secure = Secure::new();
     let (service, admin) = secure.serve("trusted.pem", "json");
     let (authority, other) = (&secure.authority, Authority::new("Another authority"));

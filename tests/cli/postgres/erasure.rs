@@ -1,6 +1,6 @@
-//! Erasure on a server: the rows are gone from every query when the request is answered, and from the tables when the
-//! service reports the end of the erasure. Their bytes stay in the free space of pages until PostgreSQL uses this space
-//! again or rewrites the table. These tests do not search the write-ahead log, which PostgreSQL recycles.
+//! Erasure on a PostgreSQL server: the rows are gone from every query when the request is answered, and from the tables
+//! when the service reports the end of the erasure. Their bytes stay in the free space of pages until PostgreSQL uses
+//! this space again or rewrites the table. These tests do not search the write-ahead log, which PostgreSQL recycles.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -22,7 +22,7 @@ const EMAIL: &str = "zenobia.quxworthy@example.net";
 /// The size of a page of PostgreSQL.
 const PAGE_BYTES: usize = 8_192;
 
-/// The number of other candidates.
+/// The number of imported candidates, one of whom is erased.
 const OTHERS: usize = 300;
 
 /// Imports candidates. One of them has a signup with an attachment. Returns a part of the attachment's content.
@@ -152,7 +152,7 @@ fn no_row_with_data_of_an_erased_candidate_is_left_in_the_tables() {
 }
 
 #[test]
-fn another_server_completes_an_erasure_that_a_killed_server_began() {
+fn another_service_completes_an_erasure_that_a_killed_service_began() {
     let dir = WorkDir::new();
     let Some(database) = Database::create() else { return };
     let key = database.admin_key(&dir);

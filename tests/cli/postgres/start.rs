@@ -92,7 +92,7 @@ fn a_server_of_version_14_is_too_old() {
     assert_refused(&url, 78, "runs PostgreSQL 14; the service needs version 15 or newer");
 }
 
-/// Starts a proxy that replaces bytes in the answers of a server. Returns its port.
+/// Starts a proxy that replaces bytes in the answers of a server. Returns the port of the proxy.
 fn replace_answers(server: u16, from: Vec<u8>, to: &'static [u8]) -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -200,7 +200,7 @@ fn a_check_of_the_settings_connects_to_the_server_and_changes_nothing() {
 }
 
 #[test]
-fn servers_that_start_together_on_an_empty_database_all_serve() {
+fn services_that_start_together_on_an_empty_database_all_serve() {
     let Some(database) = Database::create() else { return };
     let url = database.url();
     let start = || {
@@ -214,5 +214,5 @@ fn servers_that_start_together_on_an_empty_database_all_serve() {
             scope.spawn(start);
         }
     });
-    assert_eq!(database.psql("SELECT count(*) FROM engine_writers"), "0", "each server removes its registration");
+    assert_eq!(database.psql("SELECT count(*) FROM engine_writers"), "0", "each service removes its registration");
 }

@@ -1,11 +1,11 @@
-//! Upgrades of the tables of a PostgreSQL server: a running service of an older version stops, and the command
-//! `upgrade` refuses the URL of a server.
+//! Upgrades of the tables in a PostgreSQL database: a running service of an older version stops, and the command
+//! `upgrade` refuses the URL of a PostgreSQL server.
 
 use super::{Database, assert_refused};
 use crate::support::WorkDir;
 
 #[test]
-fn a_server_stops_when_the_tables_have_been_upgraded() {
+fn a_service_stops_when_the_tables_have_been_upgraded() {
     let dir = WorkDir::new();
     let Some(database) = Database::create() else { return };
     let url = database.url();
@@ -21,8 +21,8 @@ fn a_server_stops_when_the_tables_have_been_upgraded() {
 }
 
 #[test]
-fn upgrade_refuses_a_server_and_names_the_command_that_upgrades_it() {
+fn upgrade_refuses_a_postgresql_url_and_names_the_command_that_upgrades_the_tables() {
     let Some(database) = Database::create() else { return };
     let refused = WorkDir::new().run(&["upgrade", "--db", &database.url()]);
-    refused.failed(2, "`appliance serve` upgrades the tables of a server when it starts");
+    refused.failed(2, "`appliance serve` upgrades the tables in a PostgreSQL database when it starts");
 }

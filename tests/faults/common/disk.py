@@ -127,7 +127,10 @@ class Disk:
                 pass
 
     def rebuild(self, directory, policy, random):
-        """Writes a state that the disk could have now. Returns the number of lost changes."""
+        """Writes a state that the disk could have now.
+
+        Returns the number of lost changes. The number can be too low if writes are torn.
+        """
         names = dict(self.names)
         count = len(self.pending_names)
         reached = {"lost": 0, "kept": count}.get(policy, random.randint(0, count))

@@ -29,7 +29,7 @@ def run(binary, *arguments, text=None, shim=None, check=False):
 
 
 def eventually(holds, patience_s=PATIENCE_S):
-    """Waits until a condition holds. Returns its last value."""
+    """Waits until a condition holds, for at most `patience_s` seconds. Returns the last value of the condition."""
     ended = time.monotonic() + patience_s
     while True:
         value = holds()

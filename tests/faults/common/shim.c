@@ -5,8 +5,8 @@
 // (FAULTS_CONTROL) with the shim. The page gives an action and the number of the operation at which the shim takes the
 // action: kill the process before, within or after the operation, or fail the operation with an error, alone or
 // together with all later operations. With FAULTS_RECORD, the shim appends each successful change and sync to a file,
-// from which the experiment rebuilds states that a disk could have after a power failure. The page also shifts or stops
-// the wall clock and shifts the monotonic clock.
+// from which the experiment rebuilds states that a disk could have after a power failure. Through the page, the
+// experiment also shifts or stops the wall clock and shifts the monotonic clock.
 //
 // A lock serializes all operations, so the record has them in the order in which they happened.
 #define _GNU_SOURCE

@@ -23,8 +23,8 @@ from common.service import Directory, Service, environment, eventually, run as r
 
 KINDS = [c.hire, c.reject, c.withdraw, c.hold, c.erase, c.sign_up, c.attach, c.create_user]
 CANDIDATES = 600
-# A restore ends sessions and sign-in links, deletes passkey challenges, and records itself in the activity. The change
-# number counts changes to keys and users.
+# The tables that a restore may change. A restore ends sessions, deletes sign-in links and passkey challenges, and
+# records itself in the activity. It may also increment the change number (`credential_changes`).
 CHANGED_BY_RESTORE = {"activities", "sessions", "sign_in_links", "credential_changes", "passkey_challenges"}
 
 

@@ -71,8 +71,9 @@ def attempt(outcome, binary, company, before, act, action, error, nth, counts):
         numbered.shim.disarm()
         injected = numbered.shim["injected"]
         ended = numbered.service.process.poll()
-        # A commit that a refusal should have overwritten is visible only if the service commits nothing else before it
-        # ends.
+        # A failed commit can be in the write-ahead log. The service must overwrite that commit before it refuses the
+        # act. A missing overwrite is visible only if the service commits nothing else before it ends. That is why every
+        # second attempt kills the service.
         if (nth + error) % 2 == 0:
             numbered.service.kill()
         else:

@@ -1,4 +1,4 @@
-"""Claim: on a disk that is filled to its last byte, the service refuses writes that it cannot store and loses nothing
+"""Claim: on a disk that is filled to its last byte, the service refuses writes that it cannot store and loses no act
 that it has answered; reads, sign-ins, erasures and revocations still work; with free space, everything works again.
 
 Method: the file is on a tmpfs of 64 MB, which the experiment fills with another file. The mount requires root.

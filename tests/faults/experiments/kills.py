@@ -49,7 +49,7 @@ def _take(numbers, count):
 
 
 def kill(outcome, binary, path, acts, company):
-    """Runs one round: acts and reads until the service is killed."""
+    """Runs one round: clients send acts and reads until the service is killed."""
     service = Service(binary, path)
 
     def read(client, load):

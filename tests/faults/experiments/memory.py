@@ -168,7 +168,7 @@ def form(number, size):
 
 
 def mixed(service, company, seconds):
-    """Sends requests of all kinds from 24 connections for this many seconds, and runs imports meanwhile.
+    """Sends requests of all kinds from 24 connections for this many seconds, and runs imports at the same time.
 
     Returns the number of requests that got no answer or a 5xx.
     """

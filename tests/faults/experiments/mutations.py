@@ -43,7 +43,7 @@ def run(outcome, binary):
             time.sleep(0.2)
             begun = time.monotonic()
             status, _ = service.client().send("GET", "/healthz")
-            outcome.check(status == 200 and time.monotonic() - begun < 5, "the service answers a health check meanwhile",
+            outcome.check(status == 200 and time.monotonic() - begun < 5, "the service answers a health check in 5 s",
                           status)
         statuses = {}
         for sender in senders:
@@ -56,7 +56,7 @@ def run(outcome, binary):
         outcome.check(sum(number for status, number in statuses.items() if status >= 100) > count // 2,
                       "most requests are answered", statuses)
         outcome.check(service.process.poll() is None, "the service is still running")
-        outcome.check("panic" not in service.output(), "nothing panicked")
+        outcome.check("panic" not in service.output(), "the log contains no panic")
         outcome.check(service.stop() == 0, "the service stops normally")
         verdict.sound(outcome, binary, company.path, "after the requests")
     outcome.report(f"{count} requests; answers by status: {dict(sorted(statuses.items()))}")
@@ -127,7 +127,8 @@ class Sender(threading.Thread):
                 return
 
     def exchange(self, data):
-        """Sends the bytes on a new connection and closes this side, so a body that is too short ends at once."""
+        """Sends the bytes on a new connection, shuts down the sending side and reads the answer. Because of the
+        shutdown, a body that is too short ends at once."""
         with socket.create_connection(("127.0.0.1", self.port), PATIENCE_S) as connection:
             connection.sendall(data)
             connection.shutdown(socket.SHUT_WR)

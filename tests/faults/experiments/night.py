@@ -126,7 +126,7 @@ class Night:
         return load
 
     def hour(self, when, during=None):
-        """Lets an hour pass with acts. A backup must be made at its end."""
+        """Lets clients act, and then lets an hour pass. The service must make a backup at the end of the hour."""
         load = self.act(during)
         self.outcome.check(load.answered and not load.unanswered, f"every act is answered {when}",
                            [(act.name, text) for act, _, text in load.refused[:3]] or load.unanswered[:3])

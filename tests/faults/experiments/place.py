@@ -136,7 +136,8 @@ def try_links(outcome, binary, company, place):
 
 
 def try_refusals(outcome, binary, company, place):
-    """Checks that an empty file, a shared file, text, a directory and a path in a missing directory are refused."""
+    """Checks that the service refuses an empty file, a file that others can read, text, a directory, and a path in a
+    missing directory."""
     empty = os.path.join(place, "empty.db")
     open(empty, "w").close()
     os.chmod(empty, 0o600)

@@ -3,7 +3,7 @@ organization, the key never acts in the organization again. After the answer to 
 accepted again.
 
 Method: six threads place legal holds on candidates with one key, without a pause. Meanwhile an admin revokes the key
-over HTTP or with the command, removes the user from the organization, or disables the user. Requests that begin after
+over HTTP or with `key revoke`, removes the user from the organization, or disables the user. Requests that begin after
 the answer must be refused. The activity gives the order of all acts; no act of the key may follow its revocation. In
 the same way, six threads request `/api/v1/me` with one session while its user signs out.
 

@@ -56,7 +56,7 @@ def contains(content, secret):
 def act(outcome, binary, service, company):
     """Makes secrets and uses them.
 
-    Returns those that no file may contain, and those that only the log must not contain.
+    Returns those that no file may contain, and those that may be anywhere except in the log.
     """
     client = service.client()
     status, text = client.send("POST", "/api/auth/sign-in", {"email": "owner@acme.example", "password": PASSWORD})

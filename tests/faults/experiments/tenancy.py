@@ -110,8 +110,8 @@ def run(outcome, binary):
         for method, path, body in company.ids.foreign_bodies:
             status, text = client.send(method, path, body)
             is_refused = 400 <= status < 500 or '"done":0' in text
-            outcome.check(is_refused and "beta" not in text.lower(), f"{method} {path} with a foreign id is refused",
-                          (status, text))
+            outcome.check(is_refused and "beta" not in text.lower(),
+                          f"{method} {path} with an id of another organization in the body is refused", (status, text))
         service.stop()
         after = company.rows()
         changed = [name for name in state.changed(before, after) if name not in ("portal_changes", "credential_changes")]

@@ -22,7 +22,7 @@ from common import shim, verdict
 from common.outcome import IS_LONG, rounds
 from common.service import Directory, Service, run as run_command
 
-WAYS = (shim.KILL_BEFORE, shim.KILL_WITHIN, shim.KILL_AFTER)
+WAYS = {shim.KILL_BEFORE: "before", shim.KILL_WITHIN: "within", shim.KILL_AFTER: "after"}
 CONFIGURATION = 78
 CANDIDATES = 200
 # The columns that an upgrade leaves as they are.
@@ -142,7 +142,7 @@ def count_operations(newer, company, old):
 
 
 def kill_at(outcome, newer, company, position, way, before, old):
-    when = f"(upgrade, way {way} of operation {position})"
+    when = f"(upgrade, {WAYS[way]} operation {position})"
     with Directory() as directory:
         service, path, _ = start(newer, company, directory, way, position)
         service.kill()

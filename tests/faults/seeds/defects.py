@@ -43,10 +43,10 @@ DEFECTS = [
         ENGINE, "        let Err(error) = committed else { return Ok(()) };",
         "        let Err(error) = committed else { return Ok(()) };\n"
         f'        if {on("commit-error-ignored")} {{ let _ = self.roll_back(); return Ok(()); }}'), rounds=35),
-    defect("commit-not-overwritten", "errors", "a refused act whose commit failed to sync stays in the log", (
+    defect("commit-not-overwritten", "errors", "a commit that failed to sync stays in the log although its act was refused", (
         ENGINE, "if known || self.overwrite_commit() {",
         f'if known || {on("commit-not-overwritten")} || self.overwrite_commit() {{'), rounds=35),
-    defect("list-error-ignored", "errors", "an erasure is answered although its line could not be written", (
+    defect("list-error-ignored", "errors", "an erasure is answered although its line in the list could not be written", (
         "src/store/erasure/list.rs", "        self.write(end, &lines).map_err(|error| unwritable(&error))",
         f'        let written = self.write(end, &lines);\n        if {on("list-error-ignored")} {{ return Ok(()); }}\n'
         "        written.map_err(|error| unwritable(&error))"), rounds=35),
@@ -67,11 +67,11 @@ DEFECTS = [
         "        if let Some(state) = self.state_at(change_number::credentials(tx)?) {",
         f'        if {on("stale-key")} {{ return Ok(Some(self.principal.clone())); }}\n'
         "        if let Some(state) = self.state_at(change_number::credentials(tx)?) {")),
-    defect("revocation-lost", "revocation", "a revocation over HTTP is answered and not written", (
+    defect("revocation-lost", "revocation", "a revocation over HTTP is answered but not written", (
         "src/store/api_key/mod.rs", "    let Some((user_id, is_enabled)) = found else { return Ok(false) };",
         "    let Some((user_id, is_enabled)) = found else { return Ok(false) };\n"
         f'    let is_enabled = is_enabled && !{on("revocation-lost")};')),
-    defect("panic", "mutations", "a query parameter that is not a time causes a panic", (
+    defect("panic", "mutations", "an invalid time in a query parameter causes a panic", (
         "src/http/api/usage.rs", "    let moment = Timestamp::parse(&text.replace(' ', \"+\"), Rounding::Up);",
         "    let moment = Timestamp::parse(&text.replace(' ', \"+\"), Rounding::Up);\n"
         f'    assert!(moment.is_some() || !{on("panic")});'), rounds=40_000),
@@ -129,7 +129,7 @@ DEFECTS = [
         f'    if {on("leak")} {{ std::mem::forget(vec![1_u8; 65_536]); }}\n    let found = match credential {{\n')),
 ]
 
-# A version of the schema after the current one, whose upgrade has several steps that change many rows.
+# The next version of the schema. Its upgrade has several steps, one of which updates every candidate.
 NEXT_VERSION = [
     ("src/store/schema/mod.rs", "    version: 1,\n", "    version: 2,\n"),
     ("src/store/schema/mod.rs", "    upgrades: &[],\n",

@@ -45,7 +45,7 @@ def show_that_all_apply(must_compile):
 
 
 def is_caught(defect, binary):
-    """Runs the experiment with this defect turned on. Returns whether it fails, as it must."""
+    """Runs the experiment with this defect turned on. Returns whether the experiment fails, as it must."""
     environment = {**os.environ, "FAULTS_DEFECT": defect.name, "FAULTS_NEXT_BINARY": binary}
     if defect.rounds:
         environment["FAULTS_ROUNDS"] = str(defect.rounds)

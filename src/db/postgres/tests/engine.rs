@@ -20,7 +20,7 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::world::{Scripted, World};
 
-/// A log row, which adds one to the value of a row of the table. It fails if there is no such row.
+/// A log row. Its append adds one to the value in the table's row `id`, and fails if the table has no such row.
 struct AddingRow {
     id: i64,
     outcome: Sender<Result<(), Error>>,
@@ -34,7 +34,7 @@ impl Entry for NoEntry {
     }
 }
 
-/// Records the number of rows of each run that appends rows.
+/// Records the number of rows in each call of `append`.
 #[derive(Clone, Default)]
 struct AddingHooks(Arc<Mutex<Vec<usize>>>);
 
@@ -126,7 +126,7 @@ impl TestEngine {
         Self { engine, hooks, broken, refusals }
     }
 
-    /// Runs a batch of jobs that each add a number to the row `id`. Returns their outcomes.
+    /// Runs a batch of jobs, each of which adds a number to the value in the row `id`. Returns their outcomes.
     fn add(&mut self, id: i64, addends: &[i64]) -> Vec<Result<(), Error>> {
         let (sender, outcomes) = channel();
         let job = |addend: i64| -> Box<dyn Job> {
@@ -138,7 +138,7 @@ impl TestEngine {
         outcomes.try_iter().collect()
     }
 
-    /// Appends rows that add one to the rows of the table with these ids. Returns their outcomes.
+    /// Appends a log row for each of these ids of rows in the table. Returns the outcomes.
     fn record(&mut self, ids: &[i64]) -> Vec<Result<(), Error>> {
         let (sender, outcomes) = channel();
         let row = |id: &i64| AddingRow { id: *id, outcome: sender.clone() };

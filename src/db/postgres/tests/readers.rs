@@ -146,7 +146,7 @@ fn reads_without_a_server_share_one_attempt_to_connect() {
 #[test]
 fn a_silent_host_does_not_keep_the_service_from_the_new_primary() {
     let Some(database) = Database::create() else { return };
-    // The system accepts the connection, and nobody answers.
+    // The operating system accepts the connection, but no program answers.
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let (proxy, _) = database.proxied(PATIENCE);
     let (silent, port) = (silent.local_addr().unwrap().port(), proxy.port());

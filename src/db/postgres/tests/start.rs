@@ -52,7 +52,7 @@ fn a_server_that_cannot_be_used_is_refused_with_one_sentence() {
     ] {
         assert_refused(&url, part, may_pass);
     }
-    // Of several hosts, the one that refuses for good is reported.
+    // If no host can be used, the error of a host that would refuse again is reported.
     let hosts = format!("postgres://secret:geheim@127.0.0.1:{},127.0.0.1:1/{database}", server.port());
     assert_refused(&hosts, "refuses the user or the password", false);
     let hosts = format!("postgres://secret:right@127.0.0.1:1,127.0.0.1:{}/postgres", server.port());

@@ -45,7 +45,7 @@ fn version(database: &Database) -> String {
 }
 
 #[test]
-fn only_a_service_upgrades_and_each_step_runs_once() {
+fn only_a_service_upgrades_the_tables_and_each_step_runs_once() {
     let Some(database) = Database::create() else { return };
     for purpose in [Purpose::Use, Purpose::Create] {
         let refused = prepared(&database, &THIRD, purpose).unwrap_err();

@@ -77,7 +77,7 @@ fn appending_transactions_that_deadlock_run_again() {
     assert_eq!(database.values(), "2 2");
 }
 
-/// Runs an act as the layer above does.
+/// Runs an act inside a savepoint, as [`crate::db::tx::Tx::savepoint`] does.
 fn savepoint<T>(connection: &Connection, act: impl FnOnce() -> Result<T, Error>) -> Result<T, Error> {
     connection.as_postgres().set_savepoint()?;
     let outcome = act().and_then(|value| connection.release_savepoint().map(|()| value));

@@ -82,7 +82,8 @@ impl<H: Hooks> Engine<H> {
     }
 
     fn empty_log(&self) -> Result<(), Error> {
-        // The checkpoint job, which checks the mark, has stopped.
+        // The checkpoint job normally checks that the file still has the mark of this run. That job has stopped, so
+        // this function makes the check.
         checkpoint::empty_log(&self.connection, || match self.identity.changed_for_certain(&self.connection) {
             Some(why) => Err(self.halt_as_lost(why)),
             None => Ok(()),

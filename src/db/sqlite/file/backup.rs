@@ -61,11 +61,11 @@ pub(crate) fn backup_if(
     partial.finish(Existing::Refuse).map_err(not_writable)
 }
 
-/// Refuses a target that exists. A command calls this function before it records, in the source file, that it is about
-/// to read that file.
+/// Refuses a target that exists. A command calls this function before it records the backup in the activity of the
+/// source file.
 ///
 /// # Errors
-/// [`OpenError::NotWritable`] if the target exists.
+/// [`OpenError::NotWritable`] if the target exists, or if it cannot be determined whether the target exists.
 pub fn require_absent(target: &Path) -> Result<(), OpenError> {
     match name_exists(&resolve(target)) {
         Ok(false) => Ok(()),

@@ -47,7 +47,7 @@ pub enum OpenError {
     Failed { path: PathBuf, why: String },
     /// A file that belongs to the database cannot be used. The text is the reason.
     Companion(String),
-    /// The database of a server cannot be used.
+    /// The PostgreSQL database cannot be used.
     Server {
         /// The whole sentence.
         why: String,

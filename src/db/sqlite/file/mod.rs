@@ -196,8 +196,8 @@ fn require_version(path: &Path, schema: &Schema, found: i64, older: Older) -> Re
 }
 
 /// Creates a file with this version's schema under another name, and then renames it. Otherwise, a process that is
-/// killed midway would leave an empty file, which the next start would refuse. Before the file gets its name, `then`
-/// changes it.
+/// killed midway would leave an empty file, which the next start would refuse. `then` can change the file before the
+/// rename.
 pub(super) fn create(
     path: &Path,
     schema: &Schema,

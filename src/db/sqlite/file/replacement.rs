@@ -48,8 +48,8 @@ impl Replacement {
     /// Gives the old file, if there is one, a second name with this suffix, and then replaces the file. Returns the
     /// second name.
     ///
-    /// The old log must not stay next to the new file, because SQLite would apply it. The log is empty after
-    /// [`empty_log`]. The log of a file that cannot be read gets the suffix too.
+    /// The old log must not stay next to the new file, because SQLite would apply the log to the new file. The log is
+    /// empty after [`empty_log`]. The log of a file that cannot be read gets the suffix too.
     ///
     /// # Errors
     /// [`OpenError::NotWritable`] if the old file is still in its place; its log might already have the suffix.

@@ -1,6 +1,6 @@
 //! The identity of the open files: checks that the names of the service's files still belong to the files that the
 //! service has open. An operator might remove, move, replace or overwrite the files. The service would then write to
-//! files that the next start does not find, and every confirmed change would be lost.
+//! files that the next start does not find, and every change that it confirms from then on would be lost.
 //!
 //! The names are checked with `stat`, which opens no file. If a process opens the database file without SQLite and then
 //! closes it, the process loses the locks that SQLite holds on the file. For this reason, the only handle in this

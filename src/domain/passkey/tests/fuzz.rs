@@ -14,7 +14,7 @@ fn flip(bytes: &[u8], at: prop::sample::Index, bits: u8) -> Vec<u8> {
 
 proptest! {
     #[test]
-    fn an_assertion_with_flipped_or_cut_bytes_is_refused(at: prop::sample::Index, bits in 1..=u8::MAX, part in 0..6) {
+    fn a_truncated_or_altered_assertion_is_refused(at: prop::sample::Index, bits in 1..=u8::MAX, part in 0..6) {
         for authenticator in Authenticator::all() {
             let (json, data) = (Answer::GOOD.json(), Answer::GOOD.authenticator_data());
             let signature = authenticator.sign(&json, &data);
@@ -32,7 +32,7 @@ proptest! {
     }
 
     #[test]
-    fn a_registration_with_flipped_or_cut_bytes_never_yields_another_key(at: prop::sample::Index, bits in 1..=u8::MAX) {
+    fn a_truncated_or_altered_registration_never_yields_another_key(at: prop::sample::Index, bits in 1..=u8::MAX) {
         for authenticator in Authenticator::all() {
             let answer = registration(&authenticator.cose());
             let (data, spki, algorithm) = (answer.authenticator_data(), authenticator.spki(), number(authenticator.algorithm));
@@ -46,7 +46,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_refused_without_a_panic(data: Vec<u8>, spki: Vec<u8>, signature: Vec<u8>, number in -300_i64..10) {
+    fn random_bytes_are_always_refused(data: Vec<u8>, spki: Vec<u8>, signature: Vec<u8>, number in -300_i64..10) {
         let answer = registration(&[]);
         prop_assert!(register(&answer, &data, number, &spki).is_err());
         let [authenticator, _] = Authenticator::all();

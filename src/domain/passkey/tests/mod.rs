@@ -132,7 +132,7 @@ impl Authenticator {
     }
 }
 
-/// Returns the answer to a registration, with the credential and the key.
+/// Returns an authenticator's answer to a registration, with [`CREDENTIAL_ID`] and this COSE key.
 fn registration(cose: &[u8]) -> Answer {
     let length = u16::try_from(CREDENTIAL_ID.len()).unwrap().to_be_bytes();
     Answer {
@@ -263,7 +263,7 @@ fn a_signature_by_another_key_is_refused() {
 }
 
 #[test]
-fn a_counter_must_rise_unless_the_authenticator_does_not_count() {
+fn a_counter_must_rise_unless_it_stays_zero() {
     let [authenticator, _] = Authenticator::all();
     for (counter, stored, expected) in [
         (0, 0, Ok(0)),
@@ -296,7 +296,7 @@ fn an_rsa_signature_made_by_openssl_is_verified() {
 }
 
 #[test]
-fn a_key_with_any_changed_or_missing_byte_is_another_key_or_none() {
+fn a_key_with_a_changed_byte_differs_or_is_refused_and_a_truncated_or_longer_key_is_refused() {
     let rsa = (PasskeyAlgorithm::Rs256, STANDARD.decode(RSA_SPKI).unwrap());
     let keys = Authenticator::all().map(|authenticator| (authenticator.algorithm, authenticator.spki()));
     for (algorithm, spki) in keys.into_iter().chain([rsa]) {
@@ -339,7 +339,7 @@ fn passkeys_need_a_secure_context_and_a_host_name() {
 }
 
 #[test]
-fn a_challenge_is_for_one_purpose_browser_and_user_and_for_5_minutes() {
+fn a_challenge_is_valid_for_one_purpose_browser_and_user_for_5_minutes() {
     let challenge = Challenge::new(&[0xff; 32]);
     assert_eq!(challenge.as_str(), "__________________________________________8");
     assert_eq!(Challenge::digest("abc")[..4], [0xba, 0x78, 0x16, 0xbf]);

@@ -1,6 +1,6 @@
 //! Renders the OpenAPI document as an HTML page: a table of contents, all operations and all schemas. The page loads no
 //! other resources and runs no script. Every string from the document is escaped, except the names of the HTTP methods,
-//! which are fixed words in the fragments.
+//! which are fixed words in the JSON files of this folder.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

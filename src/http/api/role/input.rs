@@ -67,8 +67,8 @@ impl RoleChange {
     /// Applies the change. `today` is the day in the organization's time zone.
     ///
     /// # Errors
-    /// `conflict` for fewer positions than hires; `validation_error` if the given bound of the salary range
-    /// contradicts the stored one, or for a new closing date in the past.
+    /// `conflict` for fewer positions than hires; `validation_error` if `salaryMax` would be less than `salaryMin`,
+    /// or for a new closing date in the past.
     pub(in crate::http) fn apply(&self, before: &RoleRecord, today: Date) -> Result<RoleRecord, Refusal> {
         let seats = self.positions.map_or(Ok(before.seats), |positions| before.seats.with_positions(positions))?;
         let salary = Salary {

@@ -97,7 +97,7 @@ fn salary(salary: &Salary) -> Option<String> {
     Some(format!("{amount} {currency}{period}"))
 }
 
-/// Returns the work type in the format's vocabulary, or `None` for a role on site or without a work type.
+/// Returns the work type in the format's vocabulary, or `None` for an on-site role or a role without a work type.
 fn remote_type(role: &RoleRecord) -> Option<&'static str> {
     match role.work_type? {
         WorkType::Remote => Some("Fully remote"),

@@ -16,7 +16,7 @@ use crate::store::{self, Error, Tx};
 
 const ROLE_GONE: Refusal = Refusal::Gone("the role is no longer open");
 
-/// The maximum number of open roles that a page about a role shows, newest first.
+/// The maximum number of open roles on a page about a missing or former role. The page shows the newest roles.
 const OTHER_ROLES_MAX: usize = 5;
 
 #[derive(Template)]

@@ -1,8 +1,8 @@
 //! A role as search engines read it: a schema.org JobPosting, as JSON-LD in the role's page.
 //!
 //! The JobPosting contains only known facts. It has a `validThrough` only if the role has a closing date. A role
-//! without a closing date is open until it is filled or closed, and its page then answers 410. The JobPosting has no
-//! `employmentType`, and no country unless the location names one.
+//! without a closing date is open until it is filled or closed, and the response for its page is then a 410. The
+//! JobPosting has no `employmentType`, and no country unless the location names one.
 
 use serde_json::{Map, Value, json};
 

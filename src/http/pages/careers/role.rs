@@ -83,8 +83,8 @@ pub(in crate::http::pages) fn preview(
     Reply::framed(&page)
 }
 
-/// Returns the page of a posting. Its frame has no links to other languages and asks search engines not to list the
-/// page.
+/// Returns the page of a posting, with the frame of a preview. This frame has no links to other languages and asks
+/// search engines not to list the page.
 fn page<'a>(
     ctx: &Ctx,
     texts: &'static Texts,

@@ -1,5 +1,5 @@
-//! `GET /app/{orgSlug}/later`: the applications that staff put aside and that have come back. The inbox shows the first
-//! of them.
+//! `GET /app/{orgSlug}/later`: the applications that staff put aside and that have come back. The inbox shows only
+//! those with the earliest due days.
 
 use askama::Template;
 use hyper::Method;

@@ -87,7 +87,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `forbidden` for a request from another origin; `conflict` where browsers offer no passkeys.
+/// `forbidden` for a request from another origin; `conflict` if the base URL rules out passkeys.
 fn decode_options(ctx: &Ctx, request: &Request) -> Result<ChallengeRequest, Error> {
     Ok(ChallengeRequest::decode(ctx, request)?)
 }
@@ -99,8 +99,8 @@ fn options(_: &Ctx, tx: &Tx<'_>, who: &Principal, request: &ChallengeRequest) ->
 }
 
 /// Succeeds if the user has confirmed their identity within the last ten minutes. Call this function before a dangerous
-/// act. The form must not contain a file, and its route must not hash passwords, because the confirmation does not
-/// carry such a form.
+/// act. The form that requests the act must not contain a file, and its route must not hash passwords, because the
+/// confirmation does not carry such a form.
 ///
 /// # Errors
 /// [`Refusal::ConfirmationRequired`]; `unauthorized` if the session has ended.

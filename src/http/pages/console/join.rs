@@ -257,7 +257,7 @@ fn join(ctx: &Ctx, tx: &Tx<'_>, input: &JoinInput) -> Result<Reply, Error> {
     Ok(Reply::see_other("/app").with(header::SET_COOKIE, &cookie))
 }
 
-/// `POST /join/{token}`: shows the page again.
+/// `POST /join/{token}`: shows the page again, or says that the link does not work.
 ///
 /// # Errors
 /// Each refusal is rendered as a page: `gone` if the link does not work; `validation_error` for a refused password.

@@ -37,7 +37,7 @@ pub(super) fn routes() -> Vec<Route> {
 
 /// # Errors
 /// `validation_error` if `lang` or `locale` is repeated; `forbidden` for a request from another origin; `conflict`
-/// where browsers offer no passkeys.
+/// if the base URL rules out passkeys.
 fn decode_options(ctx: &Ctx, request: &Request) -> Result<(LinkVisit, ChallengeRequest), Error> {
     Ok((LinkVisit::decode(request)?, ChallengeRequest::decode(ctx, request)?))
 }
@@ -67,7 +67,7 @@ struct JoinInput {
 
 /// # Errors
 /// `forbidden` for a request from another origin; `unsupported_media_type` for a body that is not a form;
-/// `validation_error` if a field is repeated or cannot be decoded; `conflict` where browsers offer no passkeys.
+/// `validation_error` if a field is repeated or cannot be decoded; `conflict` if the base URL rules out passkeys.
 fn decode(ctx: &Ctx, request: &Request) -> Result<JoinInput, Error> {
     if request.origin().is_stated() {
         request.origin().require_same(&ctx.settings.origin)?;

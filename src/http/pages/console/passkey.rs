@@ -60,7 +60,7 @@ pub(super) struct ChallengeRequest {
 
 impl ChallengeRequest {
     /// # Errors
-    /// `forbidden` for a request from another origin; `conflict` where browsers offer no passkeys.
+    /// `forbidden` for a request from another origin; `conflict` if the base URL rules out passkeys.
     pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Self, Refusal> {
         if request.origin().is_stated() {
             request.origin().require_same(&ctx.settings.origin)?;
@@ -133,7 +133,7 @@ impl ChallengeRequest {
 }
 
 /// # Errors
-/// `conflict` where browsers offer no passkeys.
+/// `conflict` if the base URL rules out passkeys.
 fn party(ctx: &Ctx) -> Result<RelyingParty, Refusal> {
     RelyingParty::of_origin(&ctx.settings.origin).ok_or(UNAVAILABLE)
 }
@@ -185,7 +185,7 @@ impl PasskeyAnswer {
     /// empty, except that the client data is required. An algorithm that is not a number becomes 0.
     ///
     /// # Errors
-    /// `unsupported_media_type` for a body that is not a form; `conflict` where browsers offer no passkeys;
+    /// `unsupported_media_type` for a body that is not a form; `conflict` if the base URL rules out passkeys;
     /// `validation_error` if a field is repeated, if the client data is missing, or if a field other than the algorithm
     /// cannot be decoded.
     pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<Self, Refusal> {

@@ -39,7 +39,7 @@ pub(super) fn routes() -> Vec<Route> {
 }
 
 /// # Errors
-/// `forbidden` for a request from another origin; `conflict` where browsers offer no passkeys; `rate_limited` if the
+/// `forbidden` for a request from another origin; `conflict` if the base URL rules out passkeys; `rate_limited` if the
 /// client's network has asked for too many challenges.
 fn decode_options(ctx: &Ctx, request: &Request) -> Result<ChallengeRequest, Error> {
     let challenge = ChallengeRequest::decode(ctx, request)?;
@@ -63,7 +63,7 @@ struct PasskeySignIn {
 
 /// # Errors
 /// `forbidden` for a request from another origin; `unsupported_media_type` for a body that is not a form;
-/// `validation_error` if a field is repeated or cannot be decoded; `conflict` where browsers offer no passkeys.
+/// `validation_error` if a field is repeated or cannot be decoded; `conflict` if the base URL rules out passkeys.
 fn decode(ctx: &Ctx, request: &Request) -> Result<PasskeySignIn, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     if request.origin().is_stated() {

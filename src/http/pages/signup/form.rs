@@ -23,8 +23,8 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<SignupVisit, Error> {
     SignupVisit::decode(request)
 }
 
-/// `GET /signup/{token}`: shows the form or, for a browser that has already been used to apply, a link to the status
-/// page.
+/// `GET /signup/{token}`: shows the form or, for a browser that has already been used to apply for the role, a link to
+/// the status page.
 ///
 /// # Errors
 /// Each refusal is rendered as a page: `not_found` if the link is unknown, if its role is a draft or not public, or if
@@ -130,7 +130,7 @@ struct FormPage<'a> {
 struct FieldErrorView {
     field: FormField,
     text: String,
-    /// The line of the list of errors.
+    /// The line that shows this error in the list of errors.
     line: String,
 }
 

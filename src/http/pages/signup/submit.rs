@@ -140,8 +140,8 @@ fn check_signature(ctx: &Ctx, visit: &SignupVisit, sent: &Form, form: &mut Fille
     form.signature = if age == FormAge::TooOld { form::sign_new_form(ctx, visit) } else { text.to_owned() };
     form.form_error = match age {
         _ if sent.texts(TRAP_FIELD).any(|text| !text.is_empty()) => Some(FormError::Robot),
-        // No field was read, because the form or its file is too large. The age is unknown, so the page reports only
-        // the size.
+        // No field was read, because the form or its file is too large. The age of the form is unknown, so the page
+        // reports only the size.
         _ if sent.is_unread() => None,
         FormAge::TooYoung => Some(FormError::TooSoon),
         FormAge::TooOld => Some(FormError::TooOld),

@@ -90,7 +90,7 @@ pub(super) static TEXTS: Texts = Texts {
 - **Who sees it:** the people at {organization} who work on hiring. It is not shared with anybody for advertising.\n\
 - **Where it is stored:** in {organization}’s own recruiting system. These pages load nothing from other sites and do not track you.\n\
 - **How long:** until {organization} no longer needs it to decide, or until you ask for it to be deleted.\n\
-- **What you can do:** on the private page that you get when you apply, you can see your application, withdraw it, download your data, and delete it. You can also ask {organization} to correct it, or complain to the data protection authority where you live.",
+- **What you can do:** on the private page that you get when you apply, you can see and withdraw your application, and you can download and delete your data. You can also ask {organization} to correct your data, or complain to the data protection authority where you live.",
     },
     status: Status {
         title: "{role} at {organization}: your application",

@@ -121,7 +121,7 @@ pub(in crate::http) struct Common {
 }
 
 impl Common {
-    /// Returns the reason for a refusal that has no text of its own on the page.
+    /// Returns the message about a refusal for which the page has no text of its own.
     pub(in crate::http) fn refusal(&self, refusal: &Refusal) -> String {
         match refusal {
             Refusal::OtherOrigin { page, own } => fill(self.other_origin, &[("page", page), ("own", own)]),
@@ -340,7 +340,7 @@ pub(in crate::http) struct Status {
 /// else in the best match for `Accept-Language`.
 ///
 /// # Errors
-/// `validation_error` if a parameter is given twice.
+/// `validation_error` if `lang` or `locale` is repeated.
 pub(in crate::http) fn of(request: &Request) -> Result<&'static Texts, Error> {
     Ok(of_language(request.language()?))
 }

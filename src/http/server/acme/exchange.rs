@@ -7,7 +7,7 @@ use std::time::Duration;
 pub(super) struct Issued {
     /// The certificates in PEM, that of the service first.
     pub(super) chain: String,
-    /// The private key in PEM. Each certificate has a new one.
+    /// The private key in PEM. Each order generates a new key.
     pub(super) key: String,
 }
 

@@ -72,7 +72,7 @@ impl AcmeFolder {
             Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
             Err(error) => Err(format!("the folder {shown} for the certificate cannot be used: {error}")),
             Ok(found) if !found.is_dir() => {
-                Err(format!("{shown}, the folder for the certificate, is not a folder; move it away"))
+                Err(format!("{shown} must be the folder for the certificate, but it is not a folder; move it away"))
             }
             Ok(found) if found.mode() & OTHERS != 0 => Err(format!(
                 "the folder {shown} is open to other users of this machine; correct it with: chmod 700 {shown}"
@@ -109,7 +109,7 @@ impl AcmeFolder {
         self.state().last_failure
     }
 
-    /// Reserves the disk space of a certificate.
+    /// Reserves disk space for a certificate and its key.
     pub(super) fn reserve_certificate(&self) -> io::Result<Reserved> {
         let path = self.0.join("certificate.pem.partial");
         let mut file = create(&path)?;
@@ -141,7 +141,7 @@ impl AcmeFolder {
     }
 }
 
-/// The disk space for a certificate.
+/// The reserved disk space for a certificate and its key.
 pub(super) struct Reserved {
     file: File,
     path: PathBuf,

@@ -28,7 +28,7 @@ const SENTENCE_CHARACTERS_MAX: usize = 800;
 const ACCOUNT_ERRORS: [&str; 2] = ["accountDoesNotExist", "unauthorized"];
 
 /// The maximum number of times that an order begins. If the authority refuses the nonce of a request, the library
-/// repeats the request twice. RFC 8555 §6.5 sets no limit, so an order begins again after a third refusal. The
+/// repeats the request up to twice. RFC 8555 §6.5 sets no limit, so an order begins again after a third refusal. The
 /// authority may then return the order that it already has.
 const BEGINNINGS_MAX: u32 = 6;
 
@@ -65,7 +65,8 @@ impl From<String> for Failure {
     }
 }
 
-/// Orders a certificate with the stored account, or with a new one. `client` returns a client for each account.
+/// Orders a certificate with the stored account, or with a new one. Each call of `client` returns a new client, because
+/// each account owns its client.
 ///
 /// # Errors
 /// A sentence for operators, with advice if there is any.

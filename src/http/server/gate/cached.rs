@@ -16,8 +16,8 @@ use crate::http::server::ctx::Ctx;
 use crate::http::server::reply;
 use crate::http::server::request;
 
-/// The maximum time for which a request waits for a comparison. A working database server answers far sooner, and a
-/// client still waits for the rendered response after this time.
+/// The maximum time for which a request waits for a comparison. A working database server answers far sooner. After
+/// this time, the service renders the response, for which the client is usually still waiting.
 const COMPARISON_MAX: Duration = Duration::from_secs(2);
 
 /// Returns the cached response to this request, if there is one and it needs no comparison. This function needs neither

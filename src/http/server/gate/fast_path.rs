@@ -133,7 +133,7 @@ impl FastPath {
     }
 }
 
-/// Renders the response that all callers share, except for the body.
+/// Renders the response. All callers share its head, and each caller gets its own body.
 fn rendered(ctx: &Ctx, reply: Reply) -> RenderedResponse {
     let rendered = RenderedResponse::new(reply);
     match ctx.rate_limiter.policy() {

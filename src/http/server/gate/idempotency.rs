@@ -70,7 +70,8 @@ impl IdempotentRequest {
     }
 
     /// Runs the act, or returns the stored response of an earlier request with the same idempotency key. Idempotency
-    /// keys belong to API keys, so the act of a caller without one always runs. A refusal is a successful outcome here.
+    /// keys belong to API keys, so the act of a caller without an API key always runs. A refusal is a successful
+    /// outcome here.
     ///
     /// # Errors
     /// The errors of the act, or a failure of the store.

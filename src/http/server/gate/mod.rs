@@ -216,7 +216,7 @@ async fn handle(
 ) -> Result<Reply, Error> {
     let credential = match admission::admit(ctx, route, request, trail).await {
         Err(error) if is_unread_staff_form(route, request, &error) => {
-            // The form is read, so that it can be sent again after a sign-in.
+            // Read the form now, so that it can be sent again after a sign-in.
             if let Some(rules) = &route.form {
                 let read = form::read(ctx, rules, request, body, &mut trail.has_begun_reading_form, None).await?;
                 *request = Arc::new(read);

@@ -29,7 +29,7 @@ const HASHING_RETRY_AFTER_S: u64 = 1;
 /// The errors of the first half. For a first half that hashes a password: `rate_limited` if the client's network has
 /// too many such requests, and [`Error::Unavailable`] if no permit of [`Ctx::hashing_queue`] is free.
 pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>) -> Result<NextStep, Error> {
-    // Of the other first halves, only those of the console read the database.
+    // Of the first halves that hash no password, only those of the console read the database.
     if !route.hashes_password && route.audience == Audience::Staff && ctx.store.is_on_server() {
         let (decode, request) = (Arc::clone(&route.decode), Arc::clone(request));
         return database_read::read(ctx, move |ctx| decode(ctx, &request)).await;

@@ -8,8 +8,8 @@ use super::{Reply, StoredFile};
 use crate::http::server::gzip;
 use crate::store::attachment::{Attachment, StagedAttachment};
 
-/// The maximum size of a body that [`Reply::compressed_if_large`] leaves uncompressed. The response cache holds the
-/// bodies that it compresses only in compressed form, at about a sixth of their size.
+/// The maximum size of a body that [`Reply::compressed_if_large`] leaves uncompressed. Of a larger body, the response
+/// cache holds only the compressed form, which has about a sixth of the size.
 const UNCOMPRESSED_BYTES_MAX: usize = 1_024 * 1_024;
 
 /// The characters that an extended value may contain unescaped (RFC 8187 §3.2.1).

@@ -103,7 +103,8 @@ impl Reply {
         Self::ok("application/json", encode(value)).with_tag()
     }
 
-    /// Creates a 200 with a page that is the same for everybody, a strong `ETag`, and the digest of its only style.
+    /// Creates a 200 with a page that is the same for everybody, and with a strong `ETag`. The content security policy
+    /// allows only the style with this digest.
     pub(in crate::http) fn reference(page: String, style_digest: &str) -> Self {
         let reply = Self::ok("text/html; charset=utf-8", page.into()).with_tag();
         reply.with(header::CONTENT_SECURITY_POLICY, &policy(&format!("sha256-{style_digest}")))

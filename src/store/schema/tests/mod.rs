@@ -15,7 +15,7 @@ use crate::db::sqlite::schema::create;
 use crate::db::sqlite::tests;
 use crate::db::tx;
 
-/// The type of a column in SQLite and in PostgreSQL.
+/// The column types of SQLite, each with the same type of PostgreSQL.
 const TYPES: [(&str, &str); 4] =
     [("INTEGER", "bigint"), ("REAL", "double precision"), ("TEXT", "text COLLATE \"C\""), ("BLOB", "bytea")];
 
@@ -35,7 +35,8 @@ const EXPRESSIONS: [(&str, &str); 9] = [
 /// Triggers that only PostgreSQL has.
 const ADDED_TRIGGERS: [&str; 1] = ["activities_are_not_truncated"];
 
-/// A part of the text for PostgreSQL, a replacement that makes the text wrong, and the beginning of the difference.
+/// For each planted error: a part of the text for PostgreSQL, the replacement that makes the text wrong, and the
+/// beginning of the expected difference.
 const PLANTED: [(&str, &str, &str); 27] = [
     ("CREATE TABLE spent_links (", "CREATE TABLE spent_links_2 (", "table spent_links "),
     ("  phone text COLLATE \"C\" NOT NULL,\n", "", "columns of signups"),

@@ -20,7 +20,7 @@ pub(super) struct SchemaText {
 pub(super) struct Table {
     pub columns: Vec<Column>,
     pub checks: BTreeSet<String>,
-    /// The lists of columns that are unique, with the words `PRIMARY KEY` or `UNIQUE`.
+    /// The lists of columns that are unique, each after the words `PRIMARY KEY` or the word `UNIQUE`.
     pub keys: BTreeSet<String>,
     pub foreign_keys: BTreeSet<String>,
 }

@@ -62,7 +62,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<ChangesInput, Error> 
 }
 
 /// `GET …/changes`: returns the changed cards with the current counts and facts, or 204 if nothing has happened in the
-/// organization. If no change concerns the board, the answer contains only the next cursor.
+/// organization since the cursor. If no change concerns the board, the answer contains only the next cursor.
 ///
 /// # Errors
 /// `not_found` if the role does not exist in the organization, or the caller may not see it; `gone` for an unknown

@@ -26,7 +26,7 @@ struct CandidateChanges {
     activity_words: &'static ActivityTexts,
     live_words: &'static LiveTexts,
     person: Person,
-    /// The applications that changed; all of them if the candidate was erased.
+    /// The applications that changed; all applications if the candidate was erased.
     applications: Vec<ApplicationView>,
     /// Whether the page shows the newest activity.
     is_newest: bool,
@@ -53,8 +53,8 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ChangesInput, Error
 }
 
 /// `GET …/changes`: returns the facts about the candidate, the applications that have changed, and the newest activity,
-/// or 204 if nothing has happened in the organization. If no change concerns the candidate, the answer contains only
-/// the next cursor.
+/// or 204 if nothing has happened in the organization since the cursor. If no change concerns the candidate, the answer
+/// contains only the next cursor.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them; `gone` for an unknown cursor.

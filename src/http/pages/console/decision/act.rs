@@ -63,7 +63,7 @@ pub(super) fn decode_move(_: &Ctx, request: &Request) -> Result<StepInput<MoveIn
     decode(request, |fields| MoveInput { reason: fields.lines("reason", NOTES_CHARACTERS_MAX) })
 }
 
-/// `POST …/move`: moves the candidate to the step.
+/// `POST …/move`: moves the candidate to the step that the form names.
 ///
 /// # Errors
 /// The errors of [`decide`]; as a page, `conflict` if the application has ended or the candidate is already at the

@@ -98,7 +98,7 @@ pub(in crate::http::pages::console) struct ReasonOption {
 }
 
 impl DecisionPanel {
-    /// Returns the forms of an application. `back` is the path of the page that shows them.
+    /// Returns the forms of an application. `back` is the path of the page to which the browser returns.
     pub(in crate::http::pages::console) fn new(
         texts: &'static Texts,
         organization: &VisibleOrganization,

@@ -19,7 +19,7 @@ const BACK_CHARACTERS_MAX: usize = 2_000;
 /// The maximum length, in characters, of the name of an application's state.
 const SEEN_CHARACTERS_MAX: usize = 64;
 
-/// The application that a form names, and the page that shows the form.
+/// The application that a form names, the state that the page showed, and the page to which the browser returns.
 pub(super) struct Target {
     pub(super) visit: Visit,
     application: ApplicationId,

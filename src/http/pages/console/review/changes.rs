@@ -46,8 +46,8 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ChangesInput, Error
     Ok(ChangesInput { review: queue::decode(ctx, request)?, after: request.query("after")? })
 }
 
-/// `GET …/changes`: returns the entries that have changed, or 204 if nothing has happened in the organization. If no
-/// change concerns the queue, the answer contains only the next cursor.
+/// `GET …/changes`: returns the entries that have changed, or 204 if nothing has happened in the organization since the
+/// cursor. If no change concerns the queue, the answer contains only the next cursor.
 ///
 /// # Errors
 /// `not_found` if the organization, the role or the step does not exist, or the caller may not see it; `gone` for an

@@ -69,7 +69,7 @@ pub(super) struct EntryView {
 
 /// The application that is shown.
 struct Current {
-    /// The role, the step and the position.
+    /// The role, the current step or the status, and the position in the queue.
     heading: String,
     url: String,
     previous_url: Option<String>,

@@ -113,7 +113,7 @@ fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, new: &NewPasskey) -> Result<Reply
 }
 
 /// # Errors
-/// `forbidden` for a request from another origin; `conflict` where browsers offer no passkeys.
+/// `forbidden` for a request from another origin; `conflict` if the base URL rules out passkeys.
 fn decode_options(ctx: &Ctx, request: &Request) -> Result<ChallengeRequest, Error> {
     Ok(ChallengeRequest::decode(ctx, request)?)
 }
@@ -130,7 +130,7 @@ struct AddInput {
 
 /// # Errors
 /// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated or cannot be
-/// decoded; `conflict` where browsers offer no passkeys.
+/// decoded; `conflict` if the base URL rules out passkeys.
 fn decode(ctx: &Ctx, request: &Request) -> Result<AddInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let new = NewPasskey::new(request, form.text("next")?, form.text("name")?)?;

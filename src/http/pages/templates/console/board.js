@@ -1,5 +1,5 @@
 // The board of a role: keys that move the focus from card to card, selection, and dragging. The buttons of the bar send
-// the board's form, and so does dropping a card on a step, so this module only decides which cards the form names.
+// the board's form, and dropping a card on a step sends the same form. This module decides which cards the form names.
 // Without a selection, the form names the current card. If a card is dropped on the column of hired candidates, the
 // page for hiring the candidate opens instead.
 
@@ -8,7 +8,7 @@ const boardForm = document.getElementById("decide");
 
 if (board) {
   let current = null;
-  /** The only card that the form names, even if others are selected. */
+  /** The dropped card, if it was not selected. The form then names only this card, even if others are selected. */
   let only = null;
 
   const cardOf = (element) => element?.closest?.("#board .card") ?? null;
@@ -83,7 +83,7 @@ if (board) {
   }
   board.addEventListener("focusin", currentCard);
   board.addEventListener("change", showSelected);
-  /** The ids of the cards around the one with the focus, the next ones first. */
+  /** The ids of the other cards in the column of the card with the focus: first those below it, then those above it. */
   let around = [];
   document.addEventListener("swapping", () => {
     const card = cardOf(document.activeElement);

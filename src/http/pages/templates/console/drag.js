@@ -15,7 +15,8 @@ function sendWith(form, name, value) {
   button.remove();
 }
 
-/** Returns the distance to scroll if the pointer is at this position, near the start or the end of a box. */
+/** Returns the distance by which to scroll a box while the pointer is at this position. The distance is 0 unless the
+    pointer is near the start or the end of the box. */
 function pull(position, start, end) {
   const near = Math.max(start + SCROLL_ZONE_PIXELS - position, 0) - Math.max(position - end + SCROLL_ZONE_PIXELS, 0);
   return -Math.max(-1, Math.min(1, near / SCROLL_ZONE_PIXELS)) * SCROLL_PIXELS_MAX;
@@ -26,7 +27,7 @@ function pull(position, start, end) {
  *   itemOf(element)    the item that a press on an element drags, if any
  *   targetOf(drag)     the element on which the item would be dropped now, if any; it has the class `over`
  *   scrollersAt(x, y)  the elements that scroll while the pointer is near their edge
- *   drop(item, target) carries out the act
+ *   drop(item, target) handles the drop of the item on the target
  */
 function dragItems(root, { itemOf, targetOf, scrollersAt, drop }) {
   let drag = null;

@@ -67,7 +67,7 @@ function showKeys() {
 function press(key, event) {
   const control = keyedControls().find((candidate) => candidate.dataset.key === key);
   if (control) {
-    // Tab then continues in the form that this key opens or belongs to.
+    // Tab then continues in the form that the control opens or belongs to.
     if (control.matches("input, textarea, select, summary")) control.focus();
     if (!control.matches("input:not([type=checkbox], [type=radio]), textarea, select")) control.click();
     return true;
@@ -96,7 +96,8 @@ document.addEventListener("keydown", (event) => {
   }
 });
 
-// Escape closes the form that is open on the page, or else the messages about acts. The browser itself closes a dialog.
+// Escape closes the open form that has the focus, or else the last open form on the page. If no form is open, Escape
+// closes the messages about acts. The browser itself closes a dialog.
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]")) return;
   const own = document.activeElement.closest("details[open]:has(form)");

@@ -4,11 +4,11 @@
 
 const LIVE_PAUSE_MS = 5000;
 const LIVE_PAUSE_MS_MAX = 60_000;
-/** The answers after which asking again is useless, with the message for each. */
+/** The statuses after which another request is useless, each with the name of its message. */
 const LIVE_ENDS = { 401: "signedOut", 403: "gone", 404: "gone", 410: "gone" };
 let livePause = LIVE_PAUSE_MS;
 let liveTimer;
-/** Aborts the request under way. */
+/** The controller that can abort the request under way. */
 let liveRequest;
 
 const liveSource = () => document.getElementById("live");

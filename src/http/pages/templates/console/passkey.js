@@ -60,8 +60,8 @@ function sendAnswered(form) {
   delete form.dataset.answered;
 }
 
-/** Hides the form and shows the note about passkeys: the base URL of the service rules them out, or the page is open at
-    another address. */
+/** Hides the form and shows the note about passkeys. Called if the base URL of the service rules out passkeys, or if
+    the page is open at another address. */
 function hidePasskeys(form) {
   form.hidden = true;
   const note = form.nextElementSibling;

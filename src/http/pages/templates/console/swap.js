@@ -62,7 +62,8 @@ function openDialog(content) {
 }
 
 /** Replaces parts of the page with the templates of an answer. Keeps the focus on the element with the same id. For
-    changes by others, callers pass `hold`: elements for which `hold` returns true stay, and so does the selection. */
+    changes by others, callers pass `hold`: elements for which `hold` returns true are not replaced, and selected cards
+    stay selected. */
 function swapParts(text, hold) {
   const answer = new DOMParser().parseFromString(html.createHTML(text), "text/html");
   const templates = [...answer.querySelectorAll("template")];

@@ -1,4 +1,4 @@
-//! The texts about the service's own backups, which platform admins see.
+//! The texts about the service's own backups. Only platform admins see these texts.
 
 use super::ByLanguage;
 
@@ -11,7 +11,7 @@ pub(in crate::http) struct BackupTexts {
     pub(in crate::http) overdue: &'static str,
     /// The message if the service makes no backups of its file.
     pub(in crate::http) off: &'static str,
-    /// The message if the data is on a server.
+    /// The message if the data is on a PostgreSQL server.
     pub(in crate::http) on_server: &'static str,
 }
 

@@ -84,8 +84,8 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
             many: "{count} more applications were not changed.",
         },
         gone: Counted {
-            one: "{count} candidate is no longer on this board.",
-            many: "{count} candidates are no longer on this board.",
+            one: "{count} candidate is no longer in progress at this role.",
+            many: "{count} candidates are no longer in progress at this role.",
         },
         back: "Back to the board",
     },
@@ -129,8 +129,8 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
             many: "{count} weitere Bewerbungen blieben unverändert.",
         },
         gone: Counted {
-            one: "{count} Person ist nicht mehr in dieser Übersicht.",
-            many: "{count} Personen sind nicht mehr in dieser Übersicht.",
+            one: "{count} Bewerbung auf diese Stelle läuft nicht mehr.",
+            many: "{count} Bewerbungen auf diese Stelle laufen nicht mehr.",
         },
         back: "Zurück zur Übersicht",
     },
@@ -173,8 +173,8 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
             many: "{count} autres candidatures n’ont pas été modifiées.",
         },
         gone: Counted {
-            one: "{count} personne n’est plus sur ce tableau.",
-            many: "{count} personnes ne sont plus sur ce tableau.",
+            one: "{count} candidature à ce poste n’est plus en cours.",
+            many: "{count} candidatures à ce poste ne sont plus en cours.",
         },
         back: "Retour au tableau",
     },
@@ -215,8 +215,8 @@ pub(in crate::http) static DECIDING: ByLanguage<DecidingTexts> = ByLanguage {
             many: "{count} candidaturas más no se han cambiado.",
         },
         gone: Counted {
-            one: "{count} persona ya no está en este tablero.",
-            many: "{count} personas ya no están en este tablero.",
+            one: "{count} candidatura a este puesto ya no está en curso.",
+            many: "{count} candidaturas a este puesto ya no están en curso.",
         },
         back: "Volver al tablero",
     },

@@ -8,10 +8,10 @@ pub(in crate::http) struct DecisionTexts {
     /// The button that advances the candidate: `{step}`.
     pub(in crate::http) advance: &'static str,
     pub(in crate::http) hire: &'static str,
-    /// The control that opens the form of a rejection, and its button: `{step}`.
+    /// The control that opens the rejection form, and the button of that form: `{step}`.
     pub(in crate::http) reject: &'static str,
     pub(in crate::http) reject_button: &'static str,
-    /// The control that opens the form that reverses a hire, and its button.
+    /// The control that opens the form for reversing a hire, and the button of that form.
     pub(in crate::http) reverse: &'static str,
     pub(in crate::http) reverse_button: &'static str,
     pub(in crate::http) reason: &'static str,
@@ -27,7 +27,7 @@ pub(in crate::http) struct DecisionTexts {
     pub(in crate::http) withdraw: &'static str,
     pub(in crate::http) withdraw_hint: &'static str,
     pub(in crate::http) withdraw_button: &'static str,
-    /// The control that opens the form of a reopening: `{step}`.
+    /// The control that opens the form for reopening a step: `{step}`.
     pub(in crate::http) reopen: &'static str,
     pub(in crate::http) reopen_button: &'static str,
     /// The note for members who may not decide.

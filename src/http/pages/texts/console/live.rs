@@ -1,4 +1,4 @@
-//! The texts of open pages that show the changes of others.
+//! The texts with which an open page shows changes by others.
 
 use super::ByLanguage;
 

@@ -37,7 +37,7 @@ pub(in crate::http) struct MembershipTexts {
     /// The answers to the question whether a person has a second factor.
     pub(in crate::http) has_factor: &'static str,
     pub(in crate::http) no_factor: &'static str,
-    /// The summary of the forms of a member.
+    /// The control that opens the forms about a member.
     pub(in crate::http) change: &'static str,
     pub(in crate::http) role: &'static str,
     pub(in crate::http) save: &'static str,
@@ -53,7 +53,7 @@ pub(in crate::http) struct MembershipTexts {
     pub(in crate::http) elsewhere: &'static str,
     pub(in crate::http) own: &'static str,
     pub(in crate::http) user_disabled: &'static str,
-    /// The heading and the button of the invitation.
+    /// The heading and the button of the invitation form.
     pub(in crate::http) invite: &'static str,
     pub(in crate::http) invite_hint: &'static str,
     pub(in crate::http) name: &'static str,
@@ -184,7 +184,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         link_reset: "Geben Sie diesen Link weiter. Er lässt sich nur einmal und nur innerhalb einer Stunde verwenden. Er wird nur jetzt angezeigt.",
         copy: "Link kopieren",
         copied: "Kopiert",
-        changed_meanwhile: "Es wurde nichts geändert, weil inzwischen jemand anderes die Angaben zu diesem Mitglied geändert hat. Diese Seite zeigt den jetzigen Stand.",
+        changed_meanwhile: "Es wurde nichts geändert, weil inzwischen jemand anderes die Rolle dieses Mitglieds geändert hat. Diese Seite zeigt den jetzigen Stand.",
         done_added: "Die Person wurde hinzugefügt. Sie meldet sich wie gewohnt an.",
         done_added_without_link: "Die Person wurde hinzugefügt, hat aber noch kein Konto. Sie gehört auch einem anderen Unternehmen an; einen Link für sie darf deshalb nur ein Plattform-Admin erstellen.",
         done_changed: "Die Rolle wurde geändert.",
@@ -240,7 +240,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         link_reset: "Transmettez ce lien. Il ne peut servir qu’une fois, dans un délai d’une heure. Il ne sera plus affiché ensuite.",
         copy: "Copier le lien",
         copied: "Copié",
-        changed_meanwhile: "Rien n’a été modifié, car quelqu’un d’autre a changé les données de ce membre entre-temps. Cette page montre l’état actuel.",
+        changed_meanwhile: "Rien n’a été modifié, car quelqu’un d’autre a changé le rôle de ce membre entre-temps. Cette page montre l’état actuel.",
         done_added: "La personne a été ajoutée. Elle se connecte comme d’habitude.",
         done_added_without_link: "La personne a été ajoutée, mais n’a pas encore de compte. Elle est aussi membre d’une autre organisation\u{a0}: seul un administrateur de la plateforme peut créer un lien pour elle.",
         done_changed: "Le rôle a été modifié.",
@@ -296,7 +296,7 @@ pub(in crate::http) static MEMBERSHIP: ByLanguage<MembershipTexts> = ByLanguage 
         link_reset: "Haga llegar este enlace a la persona. Solo se puede usar una vez, en un plazo de una hora. Solo se muestra ahora.",
         copy: "Copiar el enlace",
         copied: "Copiado",
-        changed_meanwhile: "No se ha cambiado nada porque entretanto otra persona ha modificado los datos de este miembro. Esta página muestra el estado actual.",
+        changed_meanwhile: "No se ha cambiado nada porque entretanto otra persona ha cambiado la función de este miembro. Esta página muestra el estado actual.",
         done_added: "Se ha añadido a la persona, que puede iniciar sesión como siempre.",
         done_added_without_link: "Se ha añadido a la persona, pero todavía no tiene cuenta. También pertenece a otra organización, así que solo un administrador de la plataforma puede crear un enlace para ella.",
         done_changed: "Se ha cambiado la función.",

@@ -9,7 +9,7 @@ pub(in crate::http) struct ReviewTexts {
     pub(in crate::http) of: &'static str,
     /// The time of the application: `{when}`.
     pub(in crate::http) applied: &'static str,
-    /// The decision on a candidate in the list: advanced, moved, rejected, hired, withdrawn, put aside.
+    /// The words for a decision on a candidate in the list: advanced, moved, rejected, hired, withdrawn, put aside.
     pub(in crate::http) decided: [&'static str; 6],
     /// The note in the list about a decision by somebody else: `{what}`, `{who}`.
     pub(in crate::http) decided_by: &'static str,

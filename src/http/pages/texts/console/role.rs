@@ -24,14 +24,14 @@ pub(in crate::http) struct RoleTexts {
     pub(in crate::http) save: &'static str,
     pub(in crate::http) save_and_open: &'static str,
     pub(in crate::http) save_mine: &'static str,
-    /// The button, and the heading of the frame.
+    /// The button that shows the preview, and the heading above the preview.
     pub(in crate::http) preview: &'static str,
-    /// The name of the frame, for screen readers.
+    /// The name of the preview's frame, for screen readers.
     pub(in crate::http) preview_title: &'static str,
     pub(in crate::http) preview_hint: &'static str,
     /// The name of a new role in its preview.
     pub(in crate::http) unnamed: &'static str,
-    /// The status.
+    /// The status of the role.
     pub(in crate::http) draft: &'static str,
     pub(in crate::http) open: &'static str,
     pub(in crate::http) filled: &'static str,
@@ -54,7 +54,7 @@ pub(in crate::http) struct RoleTexts {
     /// The message if the state of the role forbids an act: somebody has changed the role, it has no steps, or its
     /// closing date has passed.
     pub(in crate::http) not_possible: &'static str,
-    /// The heading of the comparison.
+    /// The heading of the comparison with the version that somebody else has saved.
     pub(in crate::http) conflict: &'static str,
     /// The user who saved the role, and the time: `{name}`, `{when}`.
     pub(in crate::http) conflict_by: &'static str,

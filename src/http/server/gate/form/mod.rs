@@ -67,8 +67,8 @@ enum FormEncoding {
 }
 
 /// Reads the body, and returns a copy of the request with the form, or with the JSON body if the route accepts JSON and
-/// the body is not a form. Sets `has_begun` before reading a multipart form. If the form was `refused`, it is read only
-/// to show it again.
+/// the body is not a form. Sets `has_begun` before reading a multipart form. If `refused` is set, the form is read only
+/// so that it can be shown again.
 ///
 /// # Errors
 /// `unsupported_media_type` for any other type of body; `payload_too_large`; `bad_request` for a body that is cut off,

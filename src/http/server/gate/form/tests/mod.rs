@@ -187,7 +187,7 @@ fn frames_of_any_size_yield_the_same_form() {
 }
 
 #[test]
-fn files_up_to_the_maximum_size_are_staged() {
+fn a_file_of_the_maximum_size_is_staged_and_a_larger_file_is_refused() {
     let fixture = Fixture::new();
     let staged = fixture.staged(&[file("cv.pdf", &pdf(attachment::ATTACHMENT_BYTES_MAX))]);
     assert_eq!(staged.bytes as usize, attachment::ATTACHMENT_BYTES_MAX);
@@ -197,7 +197,7 @@ fn files_up_to_the_maximum_size_are_staged() {
 }
 
 #[test]
-fn reading_stops_after_the_maximum_size() {
+fn reading_stops_after_the_maximum_size_of_a_file() {
     let fixture = Fixture::new();
     let frames = Arc::default();
     let begin = [text("name", "Ada"), file("cv.txt", b"a")].concat();
