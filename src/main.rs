@@ -1,4 +1,4 @@
-//! The binary. All code is in the library.
+//! The binary. All other code is in the library.
 
 use std::process::ExitCode;
 

@@ -38,9 +38,9 @@ pub(super) struct AcmeArgs {
     #[arg(long, env = "APPLIANCE_ACME_DIRECTORY", value_name = "URL", value_parser = parse_directory)]
     acme_directory: Option<String>,
 
-    /// A PEM file with the root certificate to which the certificate of the directory's server leads. By default, the
-    /// service accepts every authority that the system trusts. The directory of an authority inside an organization
-    /// usually needs this option.
+    /// A PEM file with the root certificate of the directory server's certificate chain. By default, the service
+    /// accepts every authority that the system trusts. The directory of an authority inside an organization usually
+    /// needs this option.
     #[arg(long, env = "APPLIANCE_ACME_CA_FILE", value_name = "FILE")]
     acme_ca_file: Option<PathBuf>,
 }
@@ -89,7 +89,7 @@ impl AcmeArgs {
             .collect()
     }
 
-    /// Returns the reason why the authorities that certify the directory cannot be used.
+    /// Returns the reason why the root certificates for the connection to the directory cannot be used.
     pub(super) fn flaw_of_trust(&self) -> Option<String> {
         self.is_set().then(|| self.settings())??.trust.as_ref()().err()
     }

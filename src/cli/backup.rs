@@ -15,9 +15,9 @@ use crate::world::World;
 /// Copy the file, including every change whose request was answered before the copy began.
 ///
 /// Works while `serve` runs. Do not make a plain copy of the file, because a plain copy lacks the content of the
-/// write-ahead log. Only the owner of the copy can read it. Every command works on a copy, for example `appliance check
-/// --db TARGET`. The erasure list is copied to TARGET.erased; store TARGET and TARGET.erased together. Until the copy
-/// is complete, its name is TARGET.partial.
+/// write-ahead log. Only the owner of the copy can read it. The copy is a complete database, so commands such as
+/// `appliance check --db TARGET` work on it. The erasure list is copied to TARGET.erased; store TARGET and
+/// TARGET.erased together. Until the copy is complete, its name is TARGET.partial.
 ///
 /// TARGET.manifest contains the chain head of the activity: the number and hash of the newest row. Store the manifest
 /// somewhere else. `appliance check --chain-head NUMBER:HASH` on a later state of the file shows whether the activity

@@ -15,8 +15,8 @@ use crate::store::backup::Settings;
 pub(super) struct BackupScheduleArg {
     /// The directory for backups of the file. A backup of appliance.db is named, for example,
     /// appliance-2026-11-23T020000Z.db. Each backup is checked before it counts. The service creates the directory when
-    /// it starts, but not its parent. Use the directory for one file only, and put it on another disk if possible.
-    /// Without this flag, the service makes no backups.
+    /// it starts, but not its parent. Use the directory for the backups of one file only, and put it on another disk if
+    /// possible. Without this flag, the service makes no backups.
     #[arg(long, env = "APPLIANCE_BACKUP_DIR", value_name = "DIR")]
     backup_dir: Option<PathBuf>,
 

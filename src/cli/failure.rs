@@ -8,9 +8,9 @@ pub(super) const EXIT_FAILED: u8 = 1;
 /// Exit status: the flags are invalid. clap uses the same number.
 pub(super) const EXIT_USAGE: u8 = 2;
 
-/// Exit status (`EX_CONFIG` in `sysexits.h`): the settings file has a mistake, `settings --check` has findings, or
-/// `serve` or `copy` failed and a repetition would not help. With the example unit, systemd does not restart the
-/// service after this status.
+/// Exit status (`EX_CONFIG` in `sysexits.h`): the settings file has a mistake, `settings` found a mistake in a
+/// variable, `settings --check` has findings, or `serve` or `copy` failed and a repetition would not help. With the
+/// example unit, systemd does not restart the service after this status.
 pub(super) const EXIT_CONFIG: u8 = 78;
 
 #[derive(Debug)]

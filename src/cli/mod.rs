@@ -1,8 +1,8 @@
 //! The command line: one module per command. Each command turns flags into calls and settings for the layers below.
 //!
 //! Data goes to standard output, and messages for people go to standard error. The exit status is 0 (done), 1 (failed)
-//! or 2 (invalid flags). It is 78 for a mistake in the settings file or a finding of `settings --check`, and for
-//! `serve` and `copy` if a repetition would not help.
+//! or 2 (invalid flags). It is 78 for a mistake in the settings file (for `settings`, also in a variable), for a
+//! finding of `settings --check`, and for `serve` and `copy` if a repetition would not help.
 
 mod acme_args;
 pub mod activity;

@@ -55,7 +55,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     if !is_set? {
         return Err(nobody());
     }
-    print_message(&format!("the password for {} was set, and their sessions have ended", args.email.as_str()));
+    print_message(&format!("the password for {} was set, and the user's sessions have ended", args.email.as_str()));
     Ok(())
 }
 

@@ -9,7 +9,7 @@ use crate::domain::timestamp::Timestamp;
 /// The functions that the engine calls in and around transactions of the writing connection. The engine is generic over
 /// this trait, so that a call needs no dynamic dispatch.
 pub(crate) trait Hooks: Send + 'static {
-    /// A log row, which is appended without a job, and its caller.
+    /// A log row, together with its caller. The engine appends log rows without jobs.
     type Row: Send + 'static;
     /// The decision about a row: whether it is appended.
     type Verdict: Send + 'static;

@@ -1,7 +1,8 @@
-//! The database layer: one writing connection, transactions, background jobs, and the engine that stores the rows.
-//! Everything that is particular to SQLite is in `sqlite`, and everything that is particular to PostgreSQL is in
-//! `postgres`. Other files do not name an engine unless they choose one. This layer depends on three tables of the
-//! schema (`believed_clock`, `readiness` and `service_marks`), but not on any record of the service.
+//! The database layer: one writing connection, transactions, background jobs, and the engine that stores the rows. The
+//! code of each engine is in `sqlite` and `postgres`. Other files name an engine only to select it, or to describe a
+//! difference between the two. Besides the engines' own tables, this layer depends on three tables of the schema
+//! (`believed_clock`, `readiness` and `service_marks`). It knows no concept of the domain, such as a role or a
+//! candidate.
 
 pub(crate) mod cleanup;
 pub mod clock;

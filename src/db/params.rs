@@ -54,8 +54,8 @@ macro_rules! tuple {
     };
 }
 
-/// Implements [`Params`] for a tuple of these types and for all shorter ones. The longest statement of the store has 16
-/// parameters of different types.
+/// Implements [`Params`] for a tuple of these types and for all shorter ones. No statement of the store has more than
+/// 16 parameters of different types.
 macro_rules! tuples {
     ($first:ident $($rest:ident)*) => {
         tuple!($first $($rest)*);

@@ -1,4 +1,4 @@
-//! The pool of connections for requests that read.
+//! The pool of reading connections, for every engine.
 
 use super::error::Error;
 #[cfg(feature = "postgres")]

@@ -53,7 +53,7 @@ impl Schema {
     }
 }
 
-/// A file next to the database file that a backup of the file also copies. Only SQLite has one.
+/// A file next to the database file that a backup of the file also copies. A PostgreSQL database has none.
 pub(crate) struct Companion {
     /// The suffix after the name of the database file.
     pub(crate) suffix: &'static str,

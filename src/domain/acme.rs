@@ -32,7 +32,8 @@ const JITTER_PART: u32 = 5;
 /// The minimum time between two attempts, even if an operator asks for one.
 const REST_MIN: Duration = MINUTE;
 
-/// The maximum wait that an authority may ask for. Let's Encrypt counts certificates over a week.
+/// The maximum time for which the service waits at an authority's request. Let's Encrypt counts certificates over a
+/// week.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(7 * 86_400);
 
 /// The number of failed attempts to renew a certificate after which operators are warned. With the delays above, the
@@ -265,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authority_can_ask_for_a_wait_of_a_week_at_most() {
+    fn the_service_waits_at_an_authoritys_request_for_a_week_at_most() {
         let now = at("2026-03-02");
         let mut attempts = Attempts::default();
         attempts.fail(now, Some(HOUR), 0);

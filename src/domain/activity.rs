@@ -33,7 +33,7 @@ words! {
         MembershipPut = "membership.put",
         /// A user's membership ended.
         MembershipRemoved = "membership.removed",
-        /// An owner or admin made a link by which a member of an organization signs in once.
+        /// An owner or admin of an organization, or a platform admin, made a link by which a member signs in once.
         SignInLinkIssued = "sign_in_link.issued",
         /// A role was created as a draft.
         RoleCreated = "role.created",
@@ -86,7 +86,7 @@ words! {
         CandidateRoleWithdrawn = "candidate_role.withdrawn",
         /// Staff put an application aside until a due day.
         PutAside = "candidate_role.put_aside",
-        /// Staff took up an application that had been put aside.
+        /// Staff brought an application back by removing its later mark.
         TakenUp = "candidate_role.taken_up",
         /// A candidate passed a step.
         Validated = "candidate_step.validated",

@@ -89,7 +89,7 @@ impl SignedForm {
     fn mac(&self, secret: &[u8; 32], link: &str) -> Hmac<Sha256> {
         let mut mac = Hmac::<Sha256>::new_from_slice(secret).expect("HMAC accepts a key of any length");
         // No part of a form that the service creates contains a zero byte, so two such forms never produce the same
-        // input.
+        // input to the MAC.
         for part in ["form", &self.id, &self.created_at.micros().to_string(), link] {
             mac.update(part.as_bytes());
             mac.update(&[0]);

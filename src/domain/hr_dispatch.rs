@@ -4,8 +4,8 @@
 use super::id::OrganizationId;
 use super::timestamp::Timestamp;
 
-/// The maximum number of concurrent attempts across all organizations. Each attempt uses a connection and about 100
-/// KiB.
+/// The maximum number of concurrent attempts across all organizations. Each attempt uses a connection and about 100 KiB
+/// of memory.
 pub const ATTEMPTS_MAX: usize = 256;
 
 /// The maximum number of concurrent attempts for suspect organizations, whose last attempt timed out. The remaining

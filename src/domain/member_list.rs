@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_follow_each_other() {
+    fn a_page_begins_after_the_last_member_of_the_previous_page() {
         assert_eq!(found("", None, 2), ["u2", "u3"]);
         assert_eq!(found("", Some("u3"), 2), ["u5", "u4"]);
         assert_eq!(found("", Some("u4"), 2), ["u1"]);

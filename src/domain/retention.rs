@@ -3,12 +3,12 @@
 
 use super::timestamp::Timestamp;
 
-/// Up to this number of erasures in a day, an organization's retention never needs confirmation. If more are due, all
-/// unconfirmed candidates wait. In a large organization, [`DAILY_DIVISOR`] allows more erasures.
+/// The number of erasures in a day for which an organization's retention never needs confirmation. In a large
+/// organization, [`DAILY_DIVISOR`] allows more. If more candidates are due, all unconfirmed candidates wait.
 const DAILY_MIN: i64 = 20;
 
-/// Without confirmation, retention may erase a fraction of an organization's candidates in a day: one divided by this
-/// number. If more are due, all unconfirmed candidates wait.
+/// In a large organization, retention may erase a fraction of the candidates in a day without confirmation: one divided
+/// by this number.
 const DAILY_DIVISOR: i64 = 20;
 
 /// The facts about an application that retention depends on.

@@ -1,9 +1,9 @@
 //! Decides how long the next sign-in must wait after failed attempts.
 //!
-//! Failures are counted per network. Waits begin after 5 failures for one account, or 50 for all accounts together.
-//! Wider IPv6 networks have higher limits ([`super::network`]). The first wait is 1 s. Each further failure doubles the
-//! wait, up to 15 minutes. An hour without a failure resets the count. These waits therefore affect only the guesser's
-//! own network.
+//! Failures are counted per network, so that the waits affect only the guesser's own network. Waits begin after 5
+//! failures for one account, or 50 for all accounts together. Wider IPv6 networks have higher limits
+//! ([`super::network`]). The first wait is 1 s. Each further failure doubles the wait, up to 15 minutes. An hour
+//! without a failure resets the count.
 //!
 //! A device or network is familiar to an account if somebody has recently signed in to the account from it. Failures
 //! from a familiar device are counted for that device. To limit a botnet, only 100 failures an hour are allowed for

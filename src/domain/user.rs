@@ -24,8 +24,8 @@ words! {
     OrgRole {
         /// A member who manages roles, candidates, members and settings, and may erase candidates.
         Owner = "owner",
-        /// A member who has the rights of an owner, but cannot change, reset or remove an owner, or make somebody an
-        /// owner.
+        /// A member who has the rights of an owner, but cannot change or remove an owner, make a reset link for an
+        /// owner, or make somebody an owner.
         Admin = "admin",
         /// A member who manages roles and candidates.
         Moderator = "moderator",

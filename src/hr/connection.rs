@@ -1,5 +1,5 @@
-//! Connects to an HR system. The host is looked up once, and every address that the lookup returns must be allowed. The
-//! connection goes to one of these addresses, so that a second lookup cannot lead into a private network (DNS
+//! Connects to an HR system. `open` looks up the host once, and every address that the lookup returns must be allowed.
+//! The connection goes to one of these addresses, so that a second lookup cannot lead into a private network (DNS
 //! rebinding).
 
 use std::convert::Infallible;
@@ -69,7 +69,7 @@ pub(super) async fn open(
 }
 
 /// Looks up the host in a separate task. The system's lookup cannot be cancelled: it blocks its thread even after the
-/// attempt has timed out. The guard is dropped when the lookup has really ended.
+/// attempt has timed out. The task drops its clone of `lookup_guard` when the lookup has really ended.
 async fn look_up(connector: &Connector, target: &Target) -> Result<Vec<SocketAddr>, AttemptError> {
     let (network, guard) = (Arc::clone(&connector.network), connector.lookup_guard.clone());
     let (host, port) = (target.host.clone(), target.port);

@@ -1,7 +1,7 @@
 //! An addition to an existing organization: candidates, and the roles to which they applied. Imports of tables and of
 //! exports from other programs are additions.
 //!
-//! This module writes an addition to the database. It knows nothing about the format of the input.
+//! This module writes an addition to the database. It does not depend on the format of the input.
 
 use std::collections::HashMap;
 use std::fmt;

@@ -1,5 +1,6 @@
 //! Recognizes the kind of a file from its first bytes, so that an import can refuse a file of the wrong kind with
-//! advice instead of a syntax error. This module knows neither the formats nor the flags of the command.
+//! advice instead of a syntax error. `cli::import::advice` decides which kinds an import refuses, and writes the
+//! advice.
 
 use crate::domain::charset;
 
@@ -99,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_character_across_the_end_of_the_examined_bytes_does_not_change_the_kind() {
+    fn a_character_cut_at_the_end_of_the_examined_bytes_does_not_change_the_kind() {
         for length in HEAD_BYTES - 4..=HEAD_BYTES {
             let text = format!("name,email{}\u{2041}\u{2041}", " ".repeat(length - 10));
             assert_eq!(Content::of(text.as_bytes()), Content::Table, "{length}");

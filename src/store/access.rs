@@ -1,8 +1,8 @@
 //! The access of a caller: the organization that a record belongs to, and the caller's organization role and platform
 //! role.
 //!
-//! A platform admin sees all organizations. Other users see the enabled organizations that they are members of. The
-//! condition is part of each query, so a record that the caller may not see looks the same as a record that does not
+//! A platform admin sees all organizations. Other users see the enabled organizations that they are members of. Each
+//! query contains this condition, so a record that the caller may not see looks the same as a record that does not
 //! exist.
 
 use crate::db::row::{Columns, Row};

@@ -68,7 +68,7 @@ impl RefusalLog {
         Arc::new(Self { tallies: Mutex::default(), writer, world })
     }
 
-    /// Prepares the job that queues the due counts. The job does not wait for the commit.
+    /// Prepares the background job that queues the writes of the due counts. It does not wait for their commits.
     pub(super) fn job_step(self: &Arc<Self>) -> Step {
         let log = Arc::clone(self);
         Box::new(move || {

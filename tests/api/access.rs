@@ -9,7 +9,7 @@ use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     each_caller_gets_the_expected_answer_at_each_endpoint,
-    all_invalid_keys_get_the_same_answer,
+    requests_with_any_invalid_key_get_the_same_answer,
     a_step_of_another_organization_looks_like_an_unknown_one,
     demoting_a_member_takes_effect_at_once,
     removing_a_member_takes_effect_at_once,
@@ -74,7 +74,7 @@ fn each_caller_gets_the_expected_answer_at_each_endpoint() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn all_invalid_keys_get_the_same_answer() {
+fn requests_with_any_invalid_key_get_the_same_answer() {
     let app = App::start();
     let hiring = app.hiring();
     let (revoked_id, revoked) = app.make_key(&hiring.staff("owner"));

@@ -7,7 +7,7 @@ use crate::support::{Answer, App, Hiring};
 crate::tests![
     creating_an_organization_returns_every_field,
     omitted_fields_get_their_defaults,
-    creating_an_organization_writes_its_status_row_and_activity,
+    creating_an_organization_writes_its_status_counts_and_an_activity_row,
     all_validation_errors_are_reported_together,
     values_at_a_limit_are_accepted_and_values_beyond_it_are_refused,
     a_logo_is_an_http_url_or_empty,
@@ -112,7 +112,7 @@ fn omitted_fields_get_their_defaults() {
     app.anonymous().get("/api/public/portal/acme").refused(404, "not_found");
 }
 
-fn creating_an_organization_writes_its_status_row_and_activity() {
+fn creating_an_organization_writes_its_status_counts_and_an_activity_row() {
     let app = App::start();
     let id = create_minimal(&app)["id"].as_str().unwrap().to_owned();
     let sql = "SELECT organization_id, open_roles, open_positions, in_progress, hired, not_selected, withdrawn

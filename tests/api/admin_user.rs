@@ -18,7 +18,7 @@ crate::tests![
     the_email_parameter_finds_the_user_with_that_address,
     keys_do_not_work_while_their_user_is_disabled,
     disabling_a_user_ends_their_sessions_for_good,
-    signing_in_as_a_disabled_user_gets_the_same_answer_as_a_wrong_password,
+    a_sign_in_of_a_disabled_user_gets_the_same_answer_as_one_with_a_wrong_password,
     a_new_key_of_a_disabled_user_works_after_the_user_is_enabled,
     demoting_an_admin_takes_effect_at_once,
     the_last_enabled_admin_cannot_be_disabled_or_demoted,
@@ -258,7 +258,7 @@ fn disabling_a_user_ends_their_sessions_for_good() {
     app.sign_in(&hiring.email("owner"), PASSWORD).get("/api/v1/me").expect(200);
 }
 
-fn signing_in_as_a_disabled_user_gets_the_same_answer_as_a_wrong_password() {
+fn a_sign_in_of_a_disabled_user_gets_the_same_answer_as_one_with_a_wrong_password() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), PASSWORD);

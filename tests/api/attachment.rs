@@ -74,7 +74,7 @@ pub(crate) fn attach(app: &App, token: &AttachmentToken, signup: &str) -> bool {
     store::act_alone(&app.path, app.world.as_ref(), |tx| attachment::claim(tx, token, &signup)).unwrap()
 }
 
-/// Applies as the `nth` candidate with an attachment. Returns the attachment's path.
+/// Applies as the `nth` candidate, with an attachment. Returns the attachment's path.
 pub(crate) fn apply_with(
     app: &App,
     hiring: &Hiring,

@@ -1,5 +1,5 @@
-//! Attachments that an import added to an application, without a signup. Staff see and download them, other
-//! organizations do not, and an erasure removes them.
+//! Attachments that an import added to an application, without a signup. Staff of the organization see
+//! and download them, staff of other organizations do not, and an erasure removes them.
 
 use appliance::domain::attachment::MediaType;
 use appliance::domain::id::{ApplicationId, AttachmentId, Id, OrganizationId};
@@ -56,7 +56,7 @@ fn staff_see_and_download_an_imported_attachment() {
     assert_eq!(owner.get(&document).expect(200).body, b"%PDF-1.7 imported");
     let export = owner.get(&format!("{}/export", path(&hiring, 0))).expect(200).json();
     assert_eq!(export["data"]["candidate"]["applications"][0]["documents"], json!([expected]));
-    // Another candidate and another organization do not have the attachment.
+    // The attachment is found neither under another candidate nor by staff of another organization.
     owner.get(&format!("{}/documents/xx_file_1", path(&hiring, 1))).refused(404, "not_found");
     let elsewhere = app.hiring();
     app.user_with_all(&elsewhere.staff("owner")).get(&document).refused(404, "not_found");

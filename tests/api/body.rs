@@ -19,8 +19,8 @@ crate::tests![
     size_is_checked_before_media_type_and_media_type_before_syntax,
     a_body_is_checked_after_the_credential_and_before_the_resource,
     a_truncated_body_is_a_bad_request,
-    random_bytes_get_an_answer,
-    random_members_get_an_answer,
+    requests_with_random_bytes_get_an_answer,
+    requests_with_random_members_get_an_answer,
 ];
 
 const BYTES_MAX: usize = 128 * 1_024;
@@ -382,11 +382,11 @@ fn try_bodies(cases: u32, bodies: impl Strategy<Value = Vec<u8>>) {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn random_bytes_get_an_answer() {
+fn requests_with_random_bytes_get_an_answer() {
     try_bodies(96, prop::collection::vec(any::<u8>(), 0..300));
 }
 
-fn random_members_get_an_answer() {
+fn requests_with_random_members_get_an_answer() {
     let names = [
         "outcomeNotes",
         "outcomeType",

@@ -1,4 +1,4 @@
-//! `GET /api/v1/candidates/{id}/export`: the subject-access export of a candidate, which is recorded as activity.
+//! `GET /api/v1/candidates/{id}/export`: the subject-access export of a candidate. Each export is recorded as activity.
 
 use serde_json::{Value, json};
 

@@ -54,7 +54,8 @@ impl Fixture {
         self.staff.put(&self.path(0), body).expect(200).json()["data"].take()
     }
 
-    /// Returns the due day of each application in the database. The text is empty if the application has no later mark.
+    /// Returns the due day of each application in the database, or an empty string if the application has no later
+    /// mark.
     fn marks(&self) -> Vec<String> {
         self.app.sql("SELECT coalesce(later_due_on, '') FROM candidate_roles ORDER BY id")
     }

@@ -6,7 +6,7 @@ use crate::support::App;
 use crate::support::stored_signup::{insert_signup, new_status_link, status_link_in, status_link_path};
 
 crate::tests![
-    a_new_link_opens_the_status_page_and_ends_the_old_link,
+    a_new_link_opens_the_status_page_and_disables_the_old_link,
     a_token_has_43_characters_and_the_file_stores_only_its_digest,
     activity_records_a_new_link_without_the_link,
     a_new_link_retains_the_language_unless_another_is_given,
@@ -19,7 +19,7 @@ crate::tests![
     creating_a_link_requires_the_scope_candidates_write,
 ];
 
-fn a_new_link_opens_the_status_page_and_ends_the_old_link() {
+fn a_new_link_opens_the_status_page_and_disables_the_old_link() {
     let app = App::start();
     let hiring = app.hiring();
     let staff = app.user_with_all(&hiring.staff("hr_representative"));

@@ -27,7 +27,7 @@ crate::tests![
     a_decision_is_rolled_back_when_its_usage_row_cannot_be_written,
     a_decision_that_fails_midway_leaves_only_its_usage_row,
     a_hire_is_delivered_later_when_its_message_cannot_be_built_yet,
-    a_hire_is_delivered_only_if_the_organization_had_an_integration_at_the_time,
+    a_hire_is_delivered_only_if_the_organization_had_an_integration_at_the_time_of_the_hire,
     the_id_of_a_delivery_follows_from_the_id_of_its_activity_row,
 ];
 
@@ -419,7 +419,7 @@ fn a_hire_is_delivered_later_when_its_message_cannot_be_built_yet() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_hire_is_delivered_only_if_the_organization_had_an_integration_at_the_time() {
+fn a_hire_is_delivered_only_if_the_organization_had_an_integration_at_the_time_of_the_hire() {
     let (app, integrated) = start_integrated();
     let integrated_later = app.hiring();
     let path = |hiring: &Hiring| format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
@@ -457,7 +457,8 @@ fn integrate(document: &mut Value, enabled: bool) {
     document["organizations"][0]["hrIntegration"] = integration;
 }
 
-/// Returns rows about deliveries. The list request makes the service create all owed deliveries.
+/// Returns the rows of a query about deliveries. Before the query, the request for the list of deliveries makes the
+/// service create all owed deliveries.
 fn owed(app: &App, sql: &str) -> Vec<String> {
     app.admin().get("/api/admin/hr-deliveries").expect(200);
     app.sql(sql)
@@ -556,8 +557,8 @@ fn usage(app: &App, key: &str) -> Vec<Value> {
     page["data"]["rows"].as_array().unwrap().clone()
 }
 
-/// Returns every row of every table except those that the service writes on its own schedule: the usage log with its
-/// index, the random mark of the service's run, and the believed clock.
+/// Returns every row of every table, except the tables that the service writes on its own schedule: the usage log with
+/// its index, `service_marks`, and the believed clock.
 fn everything_but_usage(app: &App) -> Vec<String> {
     let is_scheduled =
         |table: &str| table.starts_with("api_key_usage") || ["service_marks", "believed_clock"].contains(&table);

@@ -76,7 +76,7 @@ fn moving_back_restores_the_exact_state() {
         assert_eq!(state(&app), before);
         assert_eq!(current_step(&app, &hiring, 0), since, "the candidate's time at the step has not restarted");
     }
-    // A move back also restores the exact state after a validation.
+    // A move back also restores the exact state if a validation moved the candidate forward.
     staff.post_empty(&hiring.decision(0, 1, "validate")).expect(200);
     move_to(&staff, &hiring, 0, 1);
     assert_eq!((state(&app), current_step(&app, &hiring, 0)), (before, since));

@@ -291,7 +291,7 @@ fn application(app: &App, hiring: &Hiring, candidate: usize) -> String {
 }
 
 /// Returns the rows of applications, steps, roles and counts, without the times of their last changes and without
-/// `at_since`.
+/// the times at which candidates arrived at their current steps (`at_since`).
 fn state(app: &App) -> Vec<String> {
     let applications = "SELECT id, status, at_role_step_id, hired_date, hire_notes FROM candidate_roles ORDER BY id";
     let queries = [

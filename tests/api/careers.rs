@@ -20,11 +20,11 @@ crate::tests![
     a_search_without_matches_links_to_all_roles,
     fifty_roles_fit_on_one_page_and_fifty_one_need_two,
     a_page_number_out_of_range_is_clamped_and_an_invalid_one_means_the_first_page,
-    a_repeated_parameter_gets_a_400_page,
+    a_request_with_a_repeated_parameter_gets_a_400_page,
     a_filtered_list_is_not_indexed_by_search_engines,
     a_slug_matches_ignoring_case_and_outer_spaces,
-    unknown_and_disabled_portals_get_the_same_page,
-    unsupported_methods_get_a_405_page,
+    requests_for_unknown_and_disabled_portals_get_the_same_page,
+    requests_with_an_unsupported_method_get_a_405_page,
     a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     a_conditional_request_for_an_unchanged_page_gets_304,
 ];
@@ -331,7 +331,7 @@ fn a_page_number_out_of_range_is_clamped_and_an_invalid_one_means_the_first_page
     }
 }
 
-fn a_repeated_parameter_gets_a_400_page() {
+fn a_request_with_a_repeated_parameter_gets_a_400_page() {
     let app = App::start();
     let path = careers(&app.hiring());
     for name in ["department", "location", "workType", "q", "page", "lang"] {
@@ -371,7 +371,7 @@ pub(crate) fn no_portal(answer: Answer) -> String {
     text.split("<main").nth(1).unwrap().to_owned()
 }
 
-fn unknown_and_disabled_portals_get_the_same_page() {
+fn requests_for_unknown_and_disabled_portals_get_the_same_page() {
     let app = App::start();
     let hiring = app.hiring();
     let unknown = no_portal(app.anonymous().get("/careers/nobody"));
@@ -396,7 +396,7 @@ fn unknown_and_disabled_portals_get_the_same_page() {
     }
 }
 
-fn unsupported_methods_get_a_405_page() {
+fn requests_with_an_unsupported_method_get_a_405_page() {
     let app = App::start();
     let path = careers(&app.hiring());
     let answer = app.anonymous().send("POST", &path, &[], b"").expect(405);

@@ -9,7 +9,7 @@ crate::tests![
     the_script_is_small_and_the_same_for_every_organization,
     the_script_adds_no_globals_and_inserts_data_as_text_only,
     a_conditional_request_for_the_unchanged_script_gets_304,
-    unknown_and_disabled_portals_get_a_404_answer,
+    requests_for_unknown_and_disabled_portals_get_a_404_answer,
 ];
 
 /// The maximum size of the script. A script of 9 kB does not noticeably slow down a page of another site.
@@ -64,7 +64,7 @@ fn a_conditional_request_for_the_unchanged_script_gets_304() {
     assert_eq!(again.header("cache-control"), Some("public, max-age=3600"));
 }
 
-fn unknown_and_disabled_portals_get_a_404_answer() {
+fn requests_for_unknown_and_disabled_portals_get_a_404_answer() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     for slug in [hiring.slug.as_str(), "nobody", "no%20slug"] {

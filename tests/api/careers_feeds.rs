@@ -17,8 +17,8 @@ crate::tests![
     feeds_list_only_public_open_roles,
     feeds_of_a_portal_without_roles_have_no_entries,
     hostile_text_stays_text_in_every_feed,
-    unknown_and_disabled_portals_get_the_same_404_answer,
-    another_spelling_of_a_slug_gets_the_same_feed,
+    requests_for_unknown_and_disabled_portals_get_the_same_404_answer,
+    requests_with_another_spelling_of_a_slug_get_the_same_feed,
     feeds_have_an_etag_and_a_conditional_request_gets_304_if_unchanged,
     feeds_show_a_change_with_the_next_request,
     hires_do_not_change_the_timestamps_in_feeds,
@@ -165,7 +165,7 @@ fn hostile_text_stays_text_in_every_feed() {
     for (name, _) in FEEDS {
         let feed = feed(&app, &hiring, name);
         assert!(!feed.contains(|c: char| c == '\u{ffff}' || (c.is_control() && c != '\n')), "{feed:?}");
-        // The text between CDATA sections is markup, which must not come from the canary.
+        // The text outside CDATA sections must contain no markup from `CANARY`.
         let mut markup = String::new();
         let mut rest = feed.as_str();
         while let Some((before, section)) = rest.split_once("<![CDATA[") {
@@ -181,7 +181,7 @@ fn hostile_text_stays_text_in_every_feed() {
     }
 }
 
-fn unknown_and_disabled_portals_get_the_same_404_answer() {
+fn requests_for_unknown_and_disabled_portals_get_the_same_404_answer() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     for (name, _) in FEEDS {
@@ -192,7 +192,7 @@ fn unknown_and_disabled_portals_get_the_same_404_answer() {
     }
 }
 
-fn another_spelling_of_a_slug_gets_the_same_feed() {
+fn requests_with_another_spelling_of_a_slug_get_the_same_feed() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["slug"] = json!("Acme-X"));
     for (name, _) in FEEDS {

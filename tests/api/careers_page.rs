@@ -13,7 +13,7 @@ crate::tests![
     every_language_formats_dates_and_salaries_in_its_own_way,
     pages_link_to_their_translations_and_pass_their_language_on,
     error_pages_are_in_the_readers_language,
-    a_truncated_link_gets_an_error_page,
+    a_truncated_link_leads_to_an_error_page,
     every_page_has_security_headers,
     style_and_icon_have_content_based_urls_and_are_immutable,
     colours_derive_from_the_primary_colour,
@@ -119,7 +119,7 @@ fn error_pages_are_in_the_readers_language() {
     has(&app.anonymous().get("/signup/nothing?locale=es").expect(404).text(), &["<html lang=\"es\">"]);
 }
 
-fn a_truncated_link_gets_an_error_page() {
+fn a_truncated_link_leads_to_an_error_page() {
     let app = App::start();
     let path = careers(&app.hiring());
     let client = app.anonymous().with_header("Accept-Language", "fr");

@@ -15,13 +15,13 @@ crate::tests![
     a_posting_with_its_styles_is_small,
     apply_redirects_to_the_form_in_the_language_of_the_page,
     apply_reuses_the_signup_link_that_the_api_returned,
-    a_closed_or_filled_public_role_gets_a_410_page,
-    hidden_and_unknown_roles_get_a_404_page_with_links_to_open_roles,
-    a_role_of_another_organization_gets_a_404_page,
+    a_request_for_a_closed_or_filled_public_role_gets_a_410_page,
+    requests_for_hidden_and_unknown_roles_get_a_404_page_with_links_to_open_roles,
+    a_request_for_a_role_of_another_organization_gets_a_404_page,
     error_pages_link_to_the_five_newest_roles,
     a_reopened_role_is_shown_again,
-    unsupported_methods_get_a_405_page,
-    a_repeated_language_parameter_gets_a_400_page,
+    requests_with_an_unsupported_method_get_a_405_page,
+    a_request_with_a_repeated_language_parameter_gets_a_400_page,
 ];
 
 /// Returns the path of the posting of an organization's role.
@@ -192,7 +192,7 @@ fn assert_missing(app: &App, path: &str, status: u16, heading: &str) -> String {
     text
 }
 
-fn a_closed_or_filled_public_role_gets_a_410_page() {
+fn a_request_for_a_closed_or_filled_public_role_gets_a_410_page() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         let filled = json!({
@@ -213,7 +213,7 @@ fn a_closed_or_filled_public_role_gets_a_410_page() {
     assert_eq!(app.sql("SELECT count(*) FROM invitations"), ["0"]);
 }
 
-fn hidden_and_unknown_roles_get_a_404_page_with_links_to_open_roles() {
+fn requests_for_hidden_and_unknown_roles_get_a_404_page_with_links_to_open_roles() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         add_role(document, &json!({ "id": "role_draft", "name": "Secret", "status": "draft" }));
@@ -227,7 +227,7 @@ fn hidden_and_unknown_roles_get_a_404_page_with_links_to_open_roles() {
     }
 }
 
-fn a_role_of_another_organization_gets_a_404_page() {
+fn a_request_for_a_role_of_another_organization_gets_a_404_page() {
     let app = App::start();
     let (ours, theirs) = (app.hiring(), app.hiring());
     assert_missing(&app, &format!("{}/roles/{}", careers(&ours), theirs.role_id), 404, "This role does not exist");
@@ -259,7 +259,7 @@ fn a_reopened_role_is_shown_again() {
     page(&app, &role_path(&hiring));
 }
 
-fn unsupported_methods_get_a_405_page() {
+fn requests_with_an_unsupported_method_get_a_405_page() {
     let app = App::start();
     let path = role_path(&app.hiring());
     for (method, path, allow) in [("POST", path.clone(), "GET, HEAD"), ("GET", format!("{path}/apply"), "POST")] {
@@ -269,7 +269,7 @@ fn unsupported_methods_get_a_405_page() {
     }
 }
 
-fn a_repeated_language_parameter_gets_a_400_page() {
+fn a_request_with_a_repeated_language_parameter_gets_a_400_page() {
     let app = App::start();
     let hiring = app.hiring();
     let (role, query) = (role_path(&hiring), "lang=de&lang=fr");

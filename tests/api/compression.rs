@@ -16,7 +16,7 @@ crate::tests![
     a_head_request_returns_the_compressed_length,
     small_bodies_and_images_are_not_compressed,
     answers_behind_a_token_or_a_key_are_never_compressed,
-    a_compressed_answer_is_never_older_than_an_answered_change,
+    a_compressed_answer_is_never_older_than_an_acknowledged_change,
     rendered_and_cached_answers_are_the_same,
     the_openapi_description_is_compressed,
     a_large_feed_is_the_same_whichever_encoding_is_read_first,
@@ -157,7 +157,7 @@ fn answers_behind_a_token_or_a_key_are_never_compressed() {
     }
 }
 
-fn a_compressed_answer_is_never_older_than_an_answered_change() {
+fn a_compressed_answer_is_never_older_than_an_acknowledged_change() {
     let app = App::start();
     let (hiring, client) = (organization_with_large_portal(&app), app.anonymous());
     for round in 0..20 {

@@ -205,13 +205,13 @@ fn an_invalid_form_changes_nothing_and_is_shown_again() {
     let (app, hiring, recruiter) = closed();
     let long = "x".repeat(10_001);
     for fields in
-        [vec![("notes", "kept")], vec![step(&hiring, 0), ("notes", &long)], vec![step(&hiring, 0), ("reason", "x")]]
+        [vec![("notes", "typed")], vec![step(&hiring, 0), ("notes", &long)], vec![step(&hiring, 0), ("reason", "x")]]
     {
         let page = recruiter.submit(&path(&hiring), &fields).expect(400).text();
         assert_has(&page, &["Nothing was changed."]);
     }
-    let page = recruiter.submit(&path(&hiring), &[("notes", "kept"), ("reason", "other")]).expect(400).text();
-    assert_has(&page, &["Select at least one candidate.", ">kept</textarea>", "value=\"other\" checked"]);
+    let page = recruiter.submit(&path(&hiring), &[("notes", "typed"), ("reason", "other")]).expect(400).text();
+    assert_has(&page, &["Select at least one candidate.", ">typed</textarea>", "value=\"other\" checked"]);
     assert_eq!(page.matches("\" checked><label").count(), 0);
     recruiter.submit(&path(&hiring), &[("notes", "a"), ("notes", "b")]).expect(400);
     assert_eq!(statuses(&app), ["In Progress"; 3]);

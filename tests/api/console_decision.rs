@@ -14,9 +14,9 @@ crate::tests![
     an_advance_names_the_step_to_which_it_moves_the_candidate,
     a_rejection_stores_the_documented_reason_with_its_type,
     the_message_names_the_time_at_which_the_status_page_shows_the_decision,
-    a_hire_shows_its_effects_first_and_carries_them_out,
+    the_effects_of_a_hire_are_shown_first_and_then_carried_out,
     the_last_hire_fills_the_role_and_a_further_hire_is_not_offered,
-    a_hire_for_a_role_that_is_not_public_does_not_mention_the_career_page,
+    the_message_about_a_hire_for_a_role_that_is_not_public_does_not_mention_the_career_page,
     a_hire_without_the_required_position_code_shows_the_form_with_the_typed_values,
     a_decision_from_an_old_page_is_refused_with_the_current_step,
     a_partial_request_gets_the_refusal_as_a_dialog,
@@ -183,7 +183,7 @@ fn the_message_names_the_time_at_which_the_status_page_shows_the_decision() {
     }
 }
 
-fn a_hire_shows_its_effects_first_and_carries_them_out() {
+fn the_effects_of_a_hire_are_shown_first_and_then_carried_out() {
     let (app, hiring, recruiter) = start();
     let path = act_path(&hiring, 0, "hire");
     let page = recruiter.get(&path).expect(200);
@@ -223,7 +223,7 @@ fn the_last_hire_fills_the_role_and_a_further_hire_is_not_offered() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_hire_for_a_role_that_is_not_public_does_not_mention_the_career_page() {
+fn the_message_about_a_hire_for_a_role_that_is_not_public_does_not_mention_the_career_page() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         document["organizations"][0]["roles"][0]["public"] = json!(false);
@@ -279,10 +279,10 @@ fn a_decision_from_an_old_page_is_refused_with_the_current_step() {
     ] {
         let fields = [&[("seen", seen.as_str())], more].concat();
         let page = act(&recruiter, &hiring, 0, name, 1, &fields).expect(409);
-        let told = "Passed Call, by The moderator, 2 minutes ago.";
+        let decided = "Passed Call, by The moderator, 2 minutes ago.";
         assert_has(
             &page,
-            &["Nothing was changed", told, "Candidate 1 is at Interview.", &format!("candidates/{id}\"")],
+            &["Nothing was changed", decided, "Candidate 1 is at Interview.", &format!("candidates/{id}\"")],
         );
     }
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "in_progress", "pending"]);

@@ -6,10 +6,10 @@ use crate::support::console::{app_path, follow};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    a_candidate_is_put_aside_until_a_day_and_taken_up_again,
+    a_candidate_is_put_aside_until_a_day_and_brought_back,
     the_board_puts_several_candidates_aside_and_undoes_the_whole_batch,
     the_board_undoes_several_marks_without_javascript,
-    the_board_asks_again_for_a_day_that_is_refused,
+    the_board_asks_for_another_day_if_the_day_is_refused,
     an_invalid_day_changes_nothing_and_is_explained,
     the_same_person_can_undo_a_mark_for_ten_minutes,
     a_due_mark_is_restored_by_an_undo,
@@ -53,7 +53,7 @@ fn decide(client: &Client, hiring: &Hiring, candidates: &[usize], fields: &[(&st
     if is_part { client.submit_for_parts(&path, &fields) } else { client.submit(&path, &fields) }
 }
 
-/// Returns the due day of each application in the database. The text is empty if the application has no later mark.
+/// Returns the due day of each application in the database, or an empty string if the application has no later mark.
 fn marks(app: &App) -> Vec<String> {
     app.sql("SELECT coalesce(later_due_on, '') FROM candidate_roles ORDER BY id")
 }
@@ -65,7 +65,7 @@ fn assert_has(page: &str, texts: &[&str]) {
     }
 }
 
-fn a_candidate_is_put_aside_until_a_day_and_taken_up_again() {
+fn a_candidate_is_put_aside_until_a_day_and_brought_back() {
     let (app, hiring, recruiter) = start();
     let seen = hiring.candidates[0].steps[1].as_str();
     for (field, value, day, words) in [
@@ -141,7 +141,7 @@ fn newest_batch(app: &App) -> String {
     app.sql("SELECT id FROM decision_batches ORDER BY number DESC LIMIT 1").remove(0)
 }
 
-fn the_board_asks_again_for_a_day_that_is_refused() {
+fn the_board_asks_for_another_day_if_the_day_is_refused() {
     let (app, hiring, recruiter) = start();
     for fields in [vec![("dueOn", "2026-11-21")], vec![("days", "0")], vec![("dueOn", "soon")], vec![]] {
         for is_part in [true, false] {

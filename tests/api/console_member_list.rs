@@ -10,9 +10,9 @@ crate::tests![
     members_are_listed_by_name,
     pages_follow_each_other_and_name_everybody_once,
     a_search_finds_words_of_the_name_or_address,
-    a_search_without_a_match_leads_back_to_everybody,
-    an_act_returns_to_the_same_members,
-    a_refused_act_shows_the_same_members,
+    a_search_without_matches_links_to_all_members,
+    an_act_returns_to_the_same_page_of_the_same_search,
+    a_refused_act_shows_the_list_with_the_same_search,
     invalid_parameters_are_refused,
     the_list_of_an_organization_without_members_shows_what_to_do,
     disabled_controls_show_who_may_use_them,
@@ -139,7 +139,7 @@ fn a_search_finds_words_of_the_name_or_address() {
     assert_eq!(names(&get(&app.browser(&other, "owner"), &path(&other, "?q=crowd"))), Vec::<String>::new());
 }
 
-fn a_search_without_a_match_leads_back_to_everybody() {
+fn a_search_without_matches_links_to_all_members() {
     let app = App::start();
     let hiring = app.hiring();
     let page = get(&app.browser(&hiring, "owner"), &path(&hiring, "?q=%3Cscript%3Ealert(1)"));
@@ -147,7 +147,7 @@ fn a_search_without_a_match_leads_back_to_everybody() {
     assert!(!page.contains("<script>alert"), "{page}");
 }
 
-fn an_act_returns_to_the_same_members() {
+fn an_act_returns_to_the_same_page_of_the_same_search() {
     let (_app, hiring, owner) = crowd();
     let second = next_url(&get(&owner, &path(&hiring, "?q=person"))).unwrap();
     let page = get(&owner, &second);
@@ -160,7 +160,7 @@ fn an_act_returns_to_the_same_members() {
     assert!(names(&page).contains(&"Person 060".to_owned()) && page.contains("was changed"), "{page}");
 }
 
-fn a_refused_act_shows_the_same_members() {
+fn a_refused_act_shows_the_list_with_the_same_search() {
     let (_app, hiring, owner) = crowd();
     let act = format!("members/{}/remove?q=owner", hiring.staff("owner"));
     let page = owner.submit(&app_path(&hiring, &act), &[]).expect(409).text();

@@ -17,7 +17,7 @@ crate::tests![
     a_change_to_an_organization_role_is_saved_once_and_overwrites_no_change_by_somebody_else,
     the_last_owner_can_be_neither_demoted_nor_removed,
     a_reset_link_ends_the_sessions_of_the_person,
-    an_owner_cannot_make_a_reset_link_for_themselves_a_disabled_user_or_a_member_of_another_organization,
+    an_owner_cannot_make_a_reset_link_for_themselves_or_a_disabled_user_or_a_member_of_another_organization,
     a_removed_member_sees_nothing,
     an_admin_who_is_demoted_can_no_longer_administer_members,
     plain_members_see_names_and_rights_only,
@@ -255,7 +255,7 @@ fn a_reset_link_ends_the_sessions_of_the_person() {
     assert_eq!(app.sql("SELECT action FROM activities"), ["sign_in_link.issued"]);
 }
 
-fn an_owner_cannot_make_a_reset_link_for_themselves_a_disabled_user_or_a_member_of_another_organization() {
+fn an_owner_cannot_make_a_reset_link_for_themselves_or_a_disabled_user_or_a_member_of_another_organization() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");

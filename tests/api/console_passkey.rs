@@ -20,7 +20,7 @@ crate::tests![
     adding_and_removing_a_passkey_require_a_recent_confirmation,
     the_only_second_factor_of_an_owner_cannot_be_removed,
     a_passkey_of_somebody_else_is_treated_like_an_unknown_one,
-    the_password_alone_is_not_enough_to_sign_in_to_an_account_with_a_passkey,
+    the_password_alone_is_not_enough_to_sign_in_to_an_account_that_has_a_passkey,
     without_a_host_name_there_are_no_passkeys,
     a_sign_in_from_another_origin_is_forbidden,
     a_body_of_another_type_or_encoding_or_over_the_limit_is_refused,
@@ -191,8 +191,8 @@ fn an_invalid_registration_is_refused() {
     assert_eq!(own["authenticatorSelection"]["userVerification"], "required");
     for field in ["confirmation.authenticator_data", "confirmation.public_key", "confirmation.credential_id"] {
         let fields = key.create(&options(&owner)).with_changed(field);
-        let page = owner.submit("/app/me/passkeys", &fields.and(&[("name", "Kept name")])).expect(400).text();
-        assert!(page.contains("This passkey was not accepted") && page.contains(r#"value="Kept name""#), "{page}");
+        let page = owner.submit("/app/me/passkeys", &fields.and(&[("name", "Typed name")])).expect(400).text();
+        assert!(page.contains("This passkey was not accepted") && page.contains(r#"value="Typed name""#), "{page}");
     }
     key.flags.set(PRESENT);
     owner.submit("/app/me/passkeys", &key.create(&options(&owner)).and(&[])).expect(400);
@@ -239,16 +239,16 @@ fn a_passkey_confirms_a_dangerous_act() {
     let (owner, key) = (app.browser(&hiring, "owner"), Authenticator::new("key"));
     add_passkey(&owner, &key).expect(200);
     app.pass(600);
-    let page = owner.submit("/app/me/recovery-codes", &[("kept", "field")]).expect(403).text();
+    let page = owner.submit("/app/me/recovery-codes", &[("typed", "field")]).expect(403).text();
     assert!(page.contains(r#"data-options="/app/confirm/passkey-options""#), "{page}");
     let to = "/app/confirm?to=%2Fapp%2Fme%2Frecovery-codes";
     assert!(page.contains(&format!(r#"action="{to}""#)), "{page}");
     let options = owner.submit("/app/confirm/passkey-options", &[]).expect(200).json();
     assert_eq!(options["allowCredentials"][0]["id"], "a2V5");
     let changed = key.get(&options).with_changed("confirmation.signature");
-    let page = owner.submit(to, &changed.and(&[("kept", "field")])).expect(403).text();
+    let page = owner.submit(to, &changed.and(&[("typed", "field")])).expect(403).text();
     assert!(page.contains("This passkey was not accepted"), "{page}");
-    assert_eq!(page.matches(r#"name="kept" value="field""#).count(), 2, "{page}");
+    assert_eq!(page.matches(r#"name="typed" value="field""#).count(), 2, "{page}");
     // The refused answer has spent the challenge.
     owner.submit(to, &key.get(&options).and(&[])).expect(403);
     let options = owner.submit("/app/confirm/passkey-options", &[]).expect(200).json();
@@ -324,7 +324,7 @@ fn a_passkey_of_somebody_else_is_treated_like_an_unknown_one() {
     assert_eq!(app.sql("SELECT count(*) FROM passkeys"), ["1"]);
 }
 
-fn the_password_alone_is_not_enough_to_sign_in_to_an_account_with_a_passkey() {
+fn the_password_alone_is_not_enough_to_sign_in_to_an_account_that_has_a_passkey() {
     let (app, hiring) = start(false);
     let key = Authenticator::new("key");
     add_passkey(&app.browser(&hiring, "owner"), &key).expect(200);

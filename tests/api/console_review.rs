@@ -7,7 +7,7 @@ use crate::support::stored_signup::{add_candidate, insert_signup};
 use crate::support::{Answer, App, Client, Hiring, crowd};
 
 crate::tests![
-    a_queue_begins_at_the_time_of_the_request_and_its_address_has_that_time,
+    a_queue_begins_at_the_time_of_the_request_and_its_url_contains_that_time,
     each_decision_leads_to_the_next_candidate_until_nobody_is_left,
     the_list_of_a_queue_is_fixed_when_the_queue_begins,
     a_candidate_on_whom_somebody_else_decides_is_marked_and_stays_in_the_list,
@@ -67,7 +67,7 @@ fn decide(client: &Client, page: &Answer, act: &str) -> Answer {
     client.submit(&action, &[("seen", &seen), ("back", &back), ("step", &step)])
 }
 
-fn a_queue_begins_at_the_time_of_the_request_and_its_address_has_that_time() {
+fn a_queue_begins_at_the_time_of_the_request_and_its_url_contains_that_time() {
     let (_app, hiring, recruiter) = start();
     let path = app_path(&hiring, &format!("review?role={}&step={}", hiring.role_id, hiring.role_steps[1]));
     let answer = recruiter.get(&path).expect(303);

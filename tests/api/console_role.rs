@@ -10,7 +10,7 @@ use crate::support::{Answer, App, Client, Hiring};
 crate::tests![
     a_role_is_created_previewed_and_opened,
     a_form_that_is_sent_twice_creates_one_role,
-    an_offered_id_of_another_role_is_not_used,
+    the_id_in_a_form_is_not_used_if_it_is_invalid_or_belongs_to_another_role,
     each_refused_value_has_an_error_beside_its_field,
     fewer_positions_than_hires_give_an_error_beside_the_field,
     a_copy_has_the_values_and_the_steps_of_its_source,
@@ -69,9 +69,9 @@ fn fields<'a>(changes: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         ("description", "# Engineer"),
     ];
     let changed = |name: &str| changes.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
-    let kept = saved.map(|(name, value)| (name, changed(name).unwrap_or(value)));
+    let fields = saved.map(|(name, value)| (name, changed(name).unwrap_or(value)));
     let more = changes.iter().filter(|(name, _)| saved.iter().all(|(known, _)| known != name)).copied();
-    kept.into_iter().filter(|(name, value)| *name != "public" || !value.is_empty()).chain(more).collect()
+    fields.into_iter().filter(|(name, value)| *name != "public" || !value.is_empty()).chain(more).collect()
 }
 
 /// Submits the form of the organization's role with these changes and the role's current version.
@@ -124,7 +124,7 @@ fn a_form_that_is_sent_twice_creates_one_role() {
     assert_eq!(app.sql("SELECT count(*) FROM roles WHERE name = 'Twice'"), ["1"]);
 }
 
-fn an_offered_id_of_another_role_is_not_used() {
+fn the_id_in_a_form_is_not_used_if_it_is_invalid_or_belongs_to_another_role() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let (owner, foreign) = (app.browser(&hiring, "owner"), app.browser(&other, "owner"));

@@ -12,7 +12,7 @@ crate::tests![
     a_refused_item_shows_who_decided_and_when,
     a_batch_reverses_no_hire,
     a_decision_on_a_candidate_who_has_left_the_named_step_is_refused,
-    unknown_foreign_and_erased_ids_have_the_same_outcome,
+    unknown_ids_and_ids_of_other_organizations_and_erased_candidates_have_the_same_outcome,
     an_application_named_twice_is_decided_on_once,
     candidates_see_the_rejections_after_the_delay,
     the_remaining_candidates_of_a_filled_or_closed_role_are_rejected_together,
@@ -139,7 +139,7 @@ fn a_decision_on_a_candidate_who_has_left_the_named_step_is_refused() {
 
 const LEFT: &str = "the candidate is no longer at this step";
 
-fn unknown_foreign_and_erased_ids_have_the_same_outcome() {
+fn unknown_ids_and_ids_of_other_organizations_and_erased_candidates_have_the_same_outcome() {
     let (app, hiring, staff) = start();
     let other = app.hiring();
     app.admin().delete(&hiring.candidate_path(1)).expect(200);

@@ -10,7 +10,7 @@ use crate::support::{App, Client, Hiring, crowd};
 crate::tests![
     a_batch_does_what_single_marks_do,
     applications_are_put_aside_at_any_step,
-    an_application_that_already_has_the_due_day_is_reported_as_done_and_not_undone,
+    an_application_that_already_has_the_due_day_is_reported_as_done_and_an_undo_skips_it,
     an_undo_restores_the_earlier_due_days,
     a_mark_that_was_followed_by_another_act_is_reported_and_not_undone,
     a_batch_with_an_invalid_due_day_is_refused,
@@ -81,7 +81,7 @@ fn applications_are_put_aside_at_any_step() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn an_application_that_already_has_the_due_day_is_reported_as_done_and_not_undone() {
+fn an_application_that_already_has_the_due_day_is_reported_as_done_and_an_undo_skips_it() {
     let (app, hiring, staff) = start();
     staff.put(&mark_path(&hiring, 0), &json!({ "days": 3 })).expect(200);
     let batch = decide(&staff, &hiring, &later(&hiring, 3));

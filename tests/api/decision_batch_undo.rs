@@ -12,7 +12,7 @@ crate::tests![
     decisions_on_candidates_erased_or_under_a_legal_hold_are_reported_and_not_undone,
     a_batch_can_be_undone_for_less_than_10_minutes,
     only_the_person_who_decided_can_undo_a_batch_and_only_once,
-    unknown_batches_and_batches_of_other_roles_have_the_same_answer,
+    undos_of_unknown_batches_and_of_batches_of_other_roles_get_the_same_answer,
     a_dry_run_is_answered_like_the_undo_and_changes_nothing,
     a_repeated_request_undoes_once,
     the_stored_response_about_an_erased_candidate_is_gone,
@@ -132,7 +132,7 @@ fn only_the_person_who_decided_can_undo_a_batch_and_only_once() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn unknown_batches_and_batches_of_other_roles_have_the_same_answer() {
+fn undos_of_unknown_batches_and_of_batches_of_other_roles_get_the_same_answer() {
     let (app, hiring, staff) = start();
     let other = app.hiring();
     let theirs = decide(&app.user(&other.staff("owner")), &other, &reject_all(&other));

@@ -14,7 +14,7 @@ crate::tests![
     requests_with_an_unsupported_method_get_405_and_allow,
     credentials_are_ignored,
     similar_paths_are_not_found,
-    a_stalled_reader_is_reported_until_it_ends,
+    a_stalled_read_transaction_is_reported_until_it_ends,
     old_and_missing_backups_cause_a_warning,
 ];
 
@@ -143,7 +143,7 @@ fn ready(app: &App) -> String {
     }
 }
 
-fn a_stalled_reader_is_reported_until_it_ends() {
+fn a_stalled_read_transaction_is_reported_until_it_ends() {
     let app = App::start();
     let reader = rusqlite::Connection::open(&app.path).unwrap();
     reader.execute_batch("BEGIN").unwrap();

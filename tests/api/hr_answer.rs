@@ -10,14 +10,14 @@ use crate::support::app::Hr;
 use crate::support::{Behaviour, Receiver};
 
 crate::tests![
-    an_answer_other_than_2xx_fails_the_attempt_with_its_status,
+    an_attempt_fails_with_the_status_of_an_answer_other_than_2xx,
     a_redirect_is_not_followed,
     the_final_answer_after_informational_answers_decides_the_outcome,
-    an_invalid_answer_fails_the_attempt_with_the_reason,
-    a_truncated_answer_fails_the_attempt,
-    an_answer_over_64_kib_fails_the_attempt,
-    an_answer_with_more_than_256_fields_fails_the_attempt,
-    a_slow_answer_times_out,
+    an_attempt_with_an_invalid_answer_fails_and_its_error_says_why,
+    an_attempt_with_a_truncated_answer_fails,
+    an_attempt_with_an_answer_over_64_kib_fails,
+    an_attempt_with_an_answer_with_more_than_256_fields_fails,
+    an_attempt_with_a_slow_answer_times_out,
     an_endless_answer_is_cut_off_before_its_timeout,
     a_410_to_a_ping_does_not_change_an_integration_that_an_admin_disabled,
     a_stored_url_that_is_now_invalid_can_be_read_and_replaced,
@@ -74,7 +74,7 @@ fn assert_each_delivers(cases: Vec<(&'static str, Behaviour)>) {
     }
 }
 
-fn an_answer_other_than_2xx_fails_the_attempt_with_its_status() {
+fn an_attempt_fails_with_the_status_of_an_answer_other_than_2xx() {
     let mut cases: Vec<Case> = [400, 401, 404, 418, 429, 500, 503, 599, 600, 999]
         .into_iter()
         .map(|status| ("a status", Behaviour::status(status), Some(status), ""))
@@ -103,7 +103,7 @@ fn the_final_answer_after_informational_answers_decides_the_outcome() {
     ]);
 }
 
-fn an_invalid_answer_fails_the_attempt_with_the_reason() {
+fn an_attempt_with_an_invalid_answer_fails_and_its_error_says_why() {
     let no_response = |name, behaviour| (name, behaviour, None, "no response: ");
     assert_each_fails(
         Hr::default().timeout,
@@ -129,7 +129,7 @@ fn an_invalid_answer_fails_the_attempt_with_the_reason() {
     );
 }
 
-fn a_truncated_answer_fails_the_attempt() {
+fn an_attempt_with_a_truncated_answer_fails() {
     let ended_early = |name, text| (name, raw(text), Some(200), "the response ended early: ");
     let chunked = |then: &[u8]| {
         let head = b"HTTP/1.1 200 X\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
@@ -148,7 +148,7 @@ fn a_truncated_answer_fails_the_attempt() {
     );
 }
 
-fn an_answer_over_64_kib_fails_the_attempt() {
+fn an_attempt_with_an_answer_over_64_kib_fails() {
     let answer_of = |length: usize| Behaviour::Answer(200, Vec::new(), vec![b'x'; length]);
     let chunked = |length: usize| {
         raw(&format!(
@@ -174,7 +174,7 @@ fn an_answer_over_64_kib_fails_the_attempt() {
     );
 }
 
-fn an_answer_with_more_than_256_fields_fails_the_attempt() {
+fn an_attempt_with_an_answer_with_more_than_256_fields_fails() {
     let answer_of = |fields: usize| {
         let fields: String = (1..fields).map(|nth| format!("X-{nth}: x\r\n")).collect();
         raw(&format!("HTTP/1.1 200 X\r\n{fields}Content-Length: 0\r\n\r\n"))
@@ -194,7 +194,7 @@ fn an_answer_with_more_than_256_fields_fails_the_attempt() {
     );
 }
 
-fn a_slow_answer_times_out() {
+fn an_attempt_with_a_slow_answer_times_out() {
     let stalling = |text: &str, then: &str, millis| {
         Behaviour::Forever(text.as_bytes().to_vec(), then.as_bytes().to_vec(), Duration::from_millis(millis))
     };

@@ -129,10 +129,10 @@ const SPELLED: [&str; 32] = [
     "127.0.0.1.",
 ];
 
-/// A network with scripted names that records look-ups and connections. The system resolves all other names.
+/// A network with scripted names that records lookups and connections. The system resolves all other names.
 #[derive(Default)]
 pub(crate) struct ScriptedNetwork {
-    /// The answers for each name, one per look-up. The last answer repeats.
+    /// The answers for each name, one per lookup. The last answer repeats.
     names: Mutex<HashMap<&'static str, VecDeque<Vec<IpAddr>>>>,
     /// The real targets of connections to these addresses. With `None`, the connection hangs.
     targets: Mutex<HashMap<IpAddr, Option<SocketAddr>>>,

@@ -1,4 +1,4 @@
-//! Name resolution of targets: one look-up per attempt. The service connects only to the addresses in the answer.
+//! Name resolution of targets: one lookup per attempt. The service connects only to the addresses in the answer.
 
 use std::time::Duration;
 
@@ -18,11 +18,11 @@ crate::tests![
     a_second_address_is_tried_when_the_first_refuses_the_connection,
     at_most_four_addresses_are_tried,
     an_address_that_hangs_leaves_time_for_the_next,
-    a_name_without_an_address_fails_the_attempt_with_the_reason,
+    an_attempt_fails_if_the_name_has_no_address_and_its_error_says_why,
     a_redirect_to_a_special_address_is_not_followed,
 ];
 
-/// Asserts that the last attempt was refused because of this address.
+/// Asserts that the last attempt failed because the service refuses this address.
 #[track_caller]
 fn assert_refused(delivery: &Value, ip: &str) {
     let error = delivery["lastAttempt"]["error"].as_str().unwrap();
@@ -74,7 +74,7 @@ fn an_attempt_fails_if_the_name_resolves_to_a_special_address() {
                 "8.8.8.8" => assert_eq!(delivery["lastAttempt"]["status"], 500, "{answers:?} {nth}"),
                 _ => assert_refused(&delivery, ip),
             }
-            assert_eq!(network.looked_up().len(), nth + 1, "one look-up per attempt");
+            assert_eq!(network.looked_up().len(), nth + 1, "one lookup per attempt");
             pass_delay(&app, nth);
         }
         after_attempts(&app, &id, 4);
@@ -184,7 +184,7 @@ fn an_address_that_hangs_leaves_time_for_the_next() {
     assert_eq!(network.connected(), ["8.8.8.8:80", "8.8.4.4:80"]);
 }
 
-fn a_name_without_an_address_fails_the_attempt_with_the_reason() {
+fn an_attempt_fails_if_the_name_has_no_address_and_its_error_says_why() {
     let (app, network) = guarded();
     network.name("hr.example.com", &[&[]]);
     let failed = after_attempts(&app, &hire_for(&app, "http://hr.example.com/"), 1);

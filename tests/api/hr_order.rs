@@ -160,7 +160,7 @@ fn suspect_hr_systems_hold_at_most_half_the_permits() {
     receiver.will([Behaviour::Hold]);
     ping_many(&app, SUSPECT_ATTEMPTS_MAX + 5, &receiver.url("/"));
     receiver.wait_for(SUSPECT_ATTEMPTS_MAX);
-    // The healthy HR system of the probe still receives its messages. No further suspect HR system receives one.
+    // The HR system of `probe` is healthy and still receives its messages. No further suspect HR system receives one.
     probe.wait(&app);
     assert_eq!(receiver.connections(), SUSPECT_ATTEMPTS_MAX);
     receiver.release(1);

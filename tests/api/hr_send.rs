@@ -17,9 +17,9 @@ use crate::support::{App, Behaviour, Hiring, Receiver};
 
 crate::tests![
     a_message_is_a_post_with_exactly_the_documented_fields,
-    a_hanging_name_server_or_network_times_out,
-    a_target_that_hangs_up_or_does_not_listen_fails_the_attempt_with_the_reason,
-    mixing_tls_and_plain_http_fails_the_attempt_with_the_reason,
+    an_attempt_times_out_if_the_name_server_or_the_network_hangs,
+    an_attempt_to_a_target_that_hangs_up_or_does_not_listen_fails_and_its_error_says_why,
+    an_attempt_that_mixes_tls_and_plain_http_fails_and_its_error_says_why,
     a_hostile_answer_is_stored_as_1_kib_of_text,
 ];
 
@@ -108,7 +108,7 @@ fn a_message_is_a_post_with_exactly_the_documented_fields() {
     assert_eq!(after_attempts(&app, &id, 1)["payload"], message.json());
 }
 
-/// A network on which either look-ups or connections never finish.
+/// A network on which either lookups or connections never finish.
 struct HangingNetwork {
     knows_names: bool,
 }
@@ -126,7 +126,7 @@ impl DeliveryNetwork for HangingNetwork {
     }
 }
 
-fn a_hanging_name_server_or_network_times_out() {
+fn an_attempt_times_out_if_the_name_server_or_the_network_hangs() {
     for knows_names in [false, true] {
         let app = delivering(Hr { network: Arc::new(HangingNetwork { knows_names }), timeout: SHORT, ..Hr::default() });
         let attempt = after_attempts(&app, &hire_for(&app, "http://hr.example.com"), 1)["lastAttempt"].clone();
@@ -157,7 +157,7 @@ fn first_error(app: &App, url: &str) -> String {
     failed["lastAttempt"]["error"].as_str().unwrap().to_owned()
 }
 
-fn a_target_that_hangs_up_or_does_not_listen_fails_the_attempt_with_the_reason() {
+fn an_attempt_to_a_target_that_hangs_up_or_does_not_listen_fails_and_its_error_says_why() {
     let app = delivering(Hr::default());
     let hangs_up = target(drop);
     let error = first_error(&app, &format!("http://{hangs_up}/"));
@@ -169,7 +169,7 @@ fn a_target_that_hangs_up_or_does_not_listen_fails_the_attempt_with_the_reason()
     let error = first_error(&app, &format!("http://{address}/"));
     assert!(error.starts_with(&format!("no connection to {address}: ")), "{error}");
     let error = first_error(&app, "http://nobody.invalid/");
-    // Without a name server, the look-up can time out instead.
+    // Without a name server, the lookup can time out instead.
     assert!(error.starts_with("the host cannot be looked up: ") || error.ends_with(" while connecting"), "{error}");
 }
 
@@ -182,7 +182,7 @@ fn speak_tls(mut stream: TcpStream) {
     let _ = ServerConnection::new(Arc::new(config)).unwrap().complete_io(&mut stream);
 }
 
-fn mixing_tls_and_plain_http_fails_the_attempt_with_the_reason() {
+fn an_attempt_that_mixes_tls_and_plain_http_fails_and_its_error_says_why() {
     let app = delivering(Hr::default());
     let plain = target(|mut stream| {
         let _ = stream.read(&mut [0; 4_096]);

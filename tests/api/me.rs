@@ -13,7 +13,7 @@ crate::tests![
     a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     query_parameters_and_bodies_are_ignored,
     a_request_without_a_credential_gets_a_challenge_without_an_error,
-    all_invalid_credentials_get_the_same_answer,
+    requests_with_any_invalid_credential_get_the_same_answer,
     the_bearer_scheme_is_case_insensitive,
     a_key_takes_precedence_over_a_session,
     an_invalid_key_is_refused_even_with_a_valid_session,
@@ -123,7 +123,7 @@ fn a_request_without_a_credential_gets_a_challenge_without_an_error() {
     }
 }
 
-fn all_invalid_credentials_get_the_same_answer() {
+fn requests_with_any_invalid_credential_get_the_same_answer() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = hiring.staff("owner");

@@ -20,19 +20,19 @@ crate::tests![
     the_roles_of_another_organization_are_not_listed,
     a_portal_without_roles_has_an_empty_list,
     a_slug_matches_ignoring_case_and_outer_spaces_and_is_shown_in_its_original_case,
-    unknown_and_disabled_portals_get_the_same_404_answer,
-    an_invalid_slug_gets_the_same_404_answer_as_an_unknown_one,
+    requests_for_unknown_and_disabled_portals_get_the_same_404_answer,
+    a_request_with_an_invalid_slug_gets_the_same_404_answer_as_one_with_an_unknown_slug,
     the_etag_is_strong_and_stable,
     a_conditional_request_with_the_current_etag_gets_304,
     a_304_has_the_etag_and_no_body,
     the_etag_changes_when_a_decision_fills_the_role,
-    a_cached_response_is_never_older_than_an_answered_change,
+    a_cached_response_is_never_older_than_an_acknowledged_change,
     a_change_by_another_process_is_visible_a_moment_later,
     a_portal_disabled_by_another_process_is_gone_a_moment_later,
     a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     any_origin_may_read_answers_and_errors_of_the_public_api,
     a_preflight_lists_the_methods_and_fields,
-    paths_outside_the_public_api_have_no_preflight,
+    paths_outside_the_public_api_refuse_preflights,
     requests_with_an_unsupported_method_get_405_and_allow,
     credentials_are_ignored,
 ];
@@ -258,7 +258,7 @@ fn a_slug_matches_ignoring_case_and_outer_spaces_and_is_shown_in_its_original_ca
     app.anonymous().get("/api/public/portal/acme-x").refused(404, "not_found");
 }
 
-fn unknown_and_disabled_portals_get_the_same_404_answer() {
+fn requests_for_unknown_and_disabled_portals_get_the_same_404_answer() {
     let app = App::start();
     let off = app.hiring_with(|document| document["organizations"][0]["portal"]["enabled"] = json!(false));
     let unset = app.hiring_with(|document| {
@@ -274,7 +274,7 @@ fn unknown_and_disabled_portals_get_the_same_404_answer() {
     assert_eq!(body(&unset.portal()), unknown);
 }
 
-fn an_invalid_slug_gets_the_same_404_answer_as_an_unknown_one() {
+fn a_request_with_an_invalid_slug_gets_the_same_404_answer_as_one_with_an_unknown_slug() {
     let app = App::start();
     let detail = |slug: &str| {
         let answer = app.anonymous().get(&format!("/api/public/portal/{slug}")).refused(404, "not_found");
@@ -358,7 +358,7 @@ const UNDO_DECISIONS: &str = "
     UPDATE organization_statuses SET in_progress = in_progress + 1, not_selected = not_selected - 1;
     UPDATE candidate_roles SET status = 'In Progress' WHERE status = 'Not Selected'";
 
-fn a_cached_response_is_never_older_than_an_answered_change() {
+fn a_cached_response_is_never_older_than_an_acknowledged_change() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["roles"][0]["positions"] = json!(1));
     let owner = app.user(&hiring.staff("owner"));
@@ -462,7 +462,7 @@ fn a_preflight_lists_the_methods_and_fields() {
     app.anonymous().send("OPTIONS", "/api/public/portal", &preflight, b"").refused(404, "not_found");
 }
 
-fn paths_outside_the_public_api_have_no_preflight() {
+fn paths_outside_the_public_api_refuse_preflights() {
     let app = App::start();
     let preflight = [("Origin", "https://jobs.acme.example"), ("Access-Control-Request-Method", "GET")];
     let table = appliance::http::routes::table();

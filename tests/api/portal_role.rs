@@ -9,7 +9,7 @@ use crate::support::{App, Hiring};
 crate::tests![
     a_role_has_exactly_its_documented_fields,
     a_role_that_is_not_public_and_open_is_not_found,
-    hidden_and_unknown_roles_get_the_same_404_answer,
+    requests_for_hidden_and_unknown_roles_get_the_same_404_answer,
     a_role_of_another_organization_is_not_found,
     an_unknown_or_malformed_id_is_not_found,
     a_disabled_or_unknown_portal_is_not_found,
@@ -84,7 +84,7 @@ fn a_role_that_is_not_public_and_open_is_not_found() {
     assert_eq!(open["role"]["id"], "role_open");
 }
 
-fn hidden_and_unknown_roles_get_the_same_404_answer() {
+fn requests_for_hidden_and_unknown_roles_get_the_same_404_answer() {
     let app = App::start();
     let other = app.hiring();
     let hiring = app.hiring_with(|document| {

@@ -14,7 +14,7 @@ crate::tests![
     two_concurrent_hires_fill_the_last_position_once,
     sixteen_concurrent_hires_at_a_step_make_one_hire,
     a_concurrent_hire_and_rejection_happen_in_sequence,
-    requests_that_start_after_an_answered_revocation_are_refused,
+    requests_that_start_after_an_acknowledged_revocation_are_refused,
     a_request_during_its_keys_revocation_is_logged_or_refused,
     a_rejection_during_its_keys_revocation_is_all_or_nothing,
     concurrent_requests_of_one_key_are_each_counted_and_dated,
@@ -238,7 +238,7 @@ fn a_concurrent_hire_and_rejection_happen_in_sequence() {
     assert_sound(&app);
 }
 
-fn requests_that_start_after_an_answered_revocation_are_refused() {
+fn requests_that_start_after_an_acknowledged_revocation_are_refused() {
     let app = App::start();
     let owner = app.hiring().staff("owner");
     let admin_secret = app.admin_secret().to_owned();
@@ -272,15 +272,15 @@ fn requests_that_start_after_an_answered_revocation_are_refused() {
     assert_sound(&app);
 }
 
-/// Sends requests until a request that started after the answered revocation is refused. Returns the number of accepted
-/// requests.
+/// Sends requests until a request that started after the acknowledged revocation is refused. Returns the number of
+/// accepted requests.
 fn calls_until_refused(call: &Lane, client: &super::support::Client, revoked: &AtomicBool) -> usize {
     let (mut accepted, mut refused) = (0, 0);
     loop {
         let is_late = revoked.load(Ordering::SeqCst);
         let answer = call.send(client);
         if answer.status == 200 {
-            assert!(!is_late, "a request that started after the answered revocation was accepted");
+            assert!(!is_late, "a request that started after the acknowledged revocation was accepted");
             assert_eq!(refused, 0, "a request was accepted after one on the same connection was refused");
             accepted += 1;
         } else {

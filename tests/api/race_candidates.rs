@@ -16,13 +16,13 @@ crate::tests![
     a_concurrent_withdrawal_and_rejection_happen_in_sequence,
     concurrent_changes_to_one_address_succeed_for_one_candidate,
     concurrent_changes_to_a_name_happen_in_sequence,
-    an_address_added_and_taken_concurrently_has_one_owner,
-    reads_on_every_connection_see_answered_changes,
+    an_address_added_and_taken_concurrently_belongs_to_one_candidate,
+    reads_on_every_connection_see_acknowledged_changes,
 ];
 
 const ROUNDS: usize = rounds(30, 100);
 
-/// The number of applications that a duel can need: one for each round.
+/// The maximum number of applications that one call of `duel` needs: one for each round.
 const APPLICATIONS: usize = DUEL_ROUNDS_MAX;
 
 /// An organization whose applications are all in progress, and the key of its owner.
@@ -245,7 +245,7 @@ fn concurrent_changes_to_a_name_happen_in_sequence() {
     assert_sound(&app);
 }
 
-fn an_address_added_and_taken_concurrently_has_one_owner() {
+fn an_address_added_and_taken_concurrently_belongs_to_one_candidate() {
     let app = App::start();
     let organization = RaceOrganization::new(&app, 1, 1);
     duel(
@@ -269,7 +269,7 @@ fn an_address_added_and_taken_concurrently_has_one_owner() {
     assert_sound(&app);
 }
 
-fn reads_on_every_connection_see_answered_changes() {
+fn reads_on_every_connection_see_acknowledged_changes() {
     let app = App::start();
     let organization = RaceOrganization::new(&app, ROUNDS, 1);
     let owner = app.anonymous();

@@ -10,7 +10,7 @@ use super::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     a_concurrent_withdrawal_and_rejection_happen_in_sequence_and_show_the_withdrawal,
-    a_concurrent_deletion_and_hire_end_the_link_and_lose_no_hire,
+    a_concurrent_deletion_and_hire_disable_the_link_and_lose_no_hire,
     concurrent_new_links_leave_one_that_works,
     concurrent_deletions_make_one_deletion,
 ];
@@ -116,7 +116,7 @@ fn a_concurrent_withdrawal_and_rejection_happen_in_sequence_and_show_the_withdra
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_concurrent_deletion_and_hire_end_the_link_and_lose_no_hire() {
+fn a_concurrent_deletion_and_hire_disable_the_link_and_lose_no_hire() {
     let app = App::start();
     let organizations = std::cell::RefCell::new(Vec::new());
     let lanes = |round: usize| {

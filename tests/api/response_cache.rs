@@ -1,5 +1,5 @@
 //! The response cache of career pages. The cache has one response for each page, language and filter. It never returns
-//! a response that is older than an answered change, and stores no response for an invented query.
+//! a response that is older than an acknowledged change, and stores no response for an invented query.
 
 use serde_json::json;
 

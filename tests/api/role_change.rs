@@ -16,7 +16,7 @@ crate::tests![
     changing_positions_opens_a_filled_role_and_fills_an_open_one,
     changing_positions_does_not_change_the_status_of_drafts_and_closed_roles,
     the_portal_shows_a_change_with_the_next_request,
-    reducing_positions_until_a_role_is_filled_ends_its_signup_links,
+    reducing_positions_until_a_role_is_filled_disables_its_signup_links,
     a_draft_without_applications_can_be_deleted,
     deleting_a_role_with_an_application_is_a_conflict,
     publishing_a_role_without_a_salary_returns_a_warning,
@@ -208,7 +208,7 @@ fn the_portal_shows_a_change_with_the_next_request() {
     readers.iter().for_each(|reader| assert_eq!(shown(reader).as_array().unwrap().len(), 1));
 }
 
-fn reducing_positions_until_a_role_is_filled_ends_its_signup_links() {
+fn reducing_positions_until_a_role_is_filled_disables_its_signup_links() {
     let (app, hiring, client) = start();
     client.post_empty(&hiring.hire(0)).expect(200);
     let apply = || app.anonymous().post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));

@@ -18,13 +18,13 @@ crate::tests![
     the_page_links_to_every_language,
     a_link_expires_after_exactly_thirty_days,
     an_expired_link_points_to_the_posting,
-    a_link_ends_when_its_role_is_filled,
-    a_link_ends_when_its_role_is_closed,
+    a_link_stops_working_when_its_role_is_filled,
+    a_link_stops_working_when_its_role_is_closed,
     a_link_to_a_role_without_steps_opens_no_form,
     a_link_works_again_when_its_role_and_portal_are_public_again,
-    all_dead_links_get_the_same_page,
-    a_malformed_token_gets_a_404_page,
-    a_repeated_parameter_gets_a_400_page,
+    all_dead_links_lead_to_the_same_page,
+    a_request_with_a_malformed_token_gets_a_404_page,
+    a_request_with_a_repeated_parameter_gets_a_400_page,
     requests_with_an_unsupported_method_get_405_and_allow,
     a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     opening_a_link_changes_nothing,
@@ -192,7 +192,7 @@ fn an_expired_link_points_to_the_posting() {
     page(app.anonymous().get(&signup_path_of(&app, &hiring, &hiring.role_id)), 200);
 }
 
-fn a_link_ends_when_its_role_is_filled() {
+fn a_link_stops_working_when_its_role_is_filled() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
@@ -210,7 +210,7 @@ fn a_link_ends_when_its_role_is_filled() {
     assert!(text.contains("<h1>This link has expired</h1>"), "{text}");
 }
 
-fn a_link_ends_when_its_role_is_closed() {
+fn a_link_stops_working_when_its_role_is_closed() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);
@@ -252,7 +252,7 @@ fn a_link_works_again_when_its_role_and_portal_are_public_again() {
     assert_eq!(app.sql("SELECT count(*) FROM signups"), ["0"]);
 }
 
-fn all_dead_links_get_the_same_page() {
+fn all_dead_links_lead_to_the_same_page() {
     let app = App::start();
     let (hidden, off) = (app.hiring(), app.hiring());
     let paths = [&hidden, &off].map(|hiring| signup_path(&app, hiring));
@@ -265,7 +265,7 @@ fn all_dead_links_get_the_same_page() {
     }
 }
 
-fn a_malformed_token_gets_a_404_page() {
+fn a_request_with_a_malformed_token_gets_a_404_page() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);
@@ -283,7 +283,7 @@ fn a_malformed_token_gets_a_404_page() {
     app.anonymous().get("/signup").expect(404);
 }
 
-fn a_repeated_parameter_gets_a_400_page() {
+fn a_request_with_a_repeated_parameter_gets_a_400_page() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);

@@ -13,7 +13,7 @@ crate::tests![
     an_invalid_link_is_reported,
     control_characters_are_refused,
     invisible_and_direction_changing_characters_are_refused,
-    only_an_explicit_consent_is_accepted,
+    only_explicit_consent_is_accepted,
     all_errors_are_shown_together_with_the_input,
     an_error_is_also_shown_beside_its_field,
     errors_are_shown_in_the_language_of_the_page,
@@ -155,7 +155,7 @@ fn invisible_and_direction_changing_characters_are_refused() {
     status_path(&form.with("name", "می\u{200c}خواهم 👩\u{200d}💻").send(&app));
 }
 
-fn only_an_explicit_consent_is_accepted() {
+fn only_explicit_consent_is_accepted() {
     let app = App::start();
     let hiring = app.hiring();
     for (nth, (consent, is_accepted)) in

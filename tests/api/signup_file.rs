@@ -8,7 +8,7 @@ crate::tests![
     the_file_of_a_form_with_errors_need_not_be_sent_again,
     a_new_file_replaces_the_staged_file,
     a_refused_file_is_reported_beside_its_field,
-    a_file_that_is_too_large_gets_a_413_page_with_the_input,
+    a_form_with_a_file_that_is_too_large_gets_a_413_page_with_the_input,
     a_staged_file_expires_after_an_hour,
     a_staged_file_can_be_claimed_only_once,
     a_form_sent_twice_stores_its_file_once,
@@ -95,7 +95,7 @@ fn a_refused_file_is_reported_beside_its_field() {
     assert!(text.contains("good.pdf is already uploaded."), "{text}");
 }
 
-fn a_file_that_is_too_large_gets_a_413_page_with_the_input() {
+fn a_form_with_a_file_that_is_too_large_gets_a_413_page_with_the_input() {
     let app = App::start();
     let hiring = app.hiring();
     let mut content = PDF.to_vec();

@@ -9,11 +9,11 @@ crate::tests![
     the_page_shows_the_role_the_steps_and_the_available_acts,
     the_page_shows_the_signup_and_no_other_data_of_the_candidate,
     the_page_is_not_cached_and_runs_no_scripts,
-    after_applying_the_page_asks_to_save_the_link,
+    the_page_after_a_signup_asks_the_candidate_to_save_the_link,
     the_page_is_in_the_language_of_the_signup_or_the_request,
     every_language_has_the_complete_page,
-    all_dead_links_get_the_same_page,
-    a_repeated_parameter_gets_a_400_page,
+    all_dead_links_lead_to_the_same_page,
+    a_request_with_a_repeated_parameter_gets_a_400_page,
     the_page_does_not_refer_to_career_pages_while_the_portal_is_disabled,
     the_page_of_a_later_signup_looks_like_the_page_of_an_application,
     hostile_names_are_shown_as_text,
@@ -103,7 +103,7 @@ fn the_page_is_not_cached_and_runs_no_scripts() {
     }
 }
 
-fn after_applying_the_page_asks_to_save_the_link() {
+fn the_page_after_a_signup_asks_the_candidate_to_save_the_link() {
     let app = App::start();
     let hiring = app.hiring();
     let application = add_candidate(&app, &hiring, "ada@example.org");
@@ -175,7 +175,7 @@ fn every_language_has_the_complete_page() {
     }
 }
 
-fn all_dead_links_get_the_same_page() {
+fn all_dead_links_lead_to_the_same_page() {
     let app = App::start();
     let hiring = app.hiring();
     let old = new_status_link(&app, &hiring, 0);
@@ -195,7 +195,7 @@ fn all_dead_links_get_the_same_page() {
     assert!(app.anonymous().get(&format!("{old}?lang=de")).expect(404).text().contains("<html lang=\"de\">"));
 }
 
-fn a_repeated_parameter_gets_a_400_page() {
+fn a_request_with_a_repeated_parameter_gets_a_400_page() {
     let app = App::start();
     let hiring = app.hiring();
     let path = new_status_link(&app, &hiring, 0);

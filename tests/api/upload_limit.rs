@@ -21,7 +21,7 @@ const PDF: &[u8] = b"%PDF-1.7\n1 0 obj\n";
 /// The size of the disk. A twentieth of it is 800,000 bytes.
 const DISK_BYTES: u64 = 16_000_000;
 
-/// The minimum free space at which the file of these tests is accepted.
+/// The smallest free disk space at which the service accepts the file that these tests upload.
 const ENOUGH_BYTES: u64 = DISK_BYTES / 20 + PDF.len() as u64;
 
 /// Asserts that a 503 answer shows the form again with its input. Returns the text of the page.

@@ -36,7 +36,7 @@ crate::tests![
     a_client_that_closed_its_sending_side_gets_its_answer,
     a_client_that_hangs_up_does_not_affect_others,
     a_complete_request_takes_effect_after_its_client_is_gone,
-    the_server_asks_for_an_expected_body_with_100_continue,
+    a_client_that_expects_100_continue_gets_it_before_it_sends_the_body,
     a_refusal_comes_without_100_continue,
     a_chunked_body_is_accepted,
     a_broken_chunk_is_a_bad_request,
@@ -474,7 +474,7 @@ fn a_client_that_hangs_up_does_not_affect_others() {
     let mut wire = Wire::open(&app);
     wire.send(&format!("POST {} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {key}\r\n\r\n", hiring.hire(0)));
     drop(wire);
-    // The decision is complete or absent, whether or not the request arrived in time.
+    // The decision is complete or absent, whether or not the request reached the service before the connection closed.
     let second = app.key(&key).post_empty(&hiring.hire(0));
     assert!(second.status == 200 || second.status == 409, "{}", second.text());
     assert_eq!(app.check(), Vec::<String>::new());
@@ -532,7 +532,7 @@ fn a_complete_request_takes_effect_after_its_client_is_gone() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn the_server_asks_for_an_expected_body_with_100_continue() {
+fn a_client_that_expects_100_continue_gets_it_before_it_sends_the_body() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "roleId": hiring.role_id }).to_string();

@@ -32,7 +32,7 @@ fn jump(app: &App, days: i64) {
 
 fn an_expired_key_that_was_refused_stays_refused_when_the_clock_goes_back() {
     let app = App::start();
-    // The cases are a cached key, a key that was never used, and a key that is used to write.
+    // The cases are a read with a cached key, a read with a key that was never used, and a write with a cached key.
     for (is_known, path) in [(true, ME), (false, ME), (true, "/api/v1/candidate-steps/none/reject")] {
         let (id, secret) = app.make_key_with(&json!({ "name": "short", "userId": "user_admin", "expiresInDays": 1 }));
         let client = app.key(&secret);

@@ -1,4 +1,4 @@
-// Checks that the staff console displays scripts in texts that candidates and staff enter, and never executes them.
+// Checks that the staff console shows scripts that candidates and staff enter as plain text, and never executes them.
 
 import { HOSTILE, base, call } from './company.mjs';
 import { apply, field, fill, open, screenshot, send, visitor } from './browser.mjs';

@@ -121,7 +121,7 @@ async function account(page, own, look) {
 async function roles(page, { slug, role }, look) {
   const path = `${base}/app/${slug}/roles`;
   await page.goto(`${path}/new`);
-  await send(page, 'main form', { name: '', location: LONG, salaryMin: '-5', description: 'kept' }, 400);
+  await send(page, 'main form', { name: '', location: LONG, salaryMin: '-5', description: 'typed' }, 400);
   await look(page, 'role-refused');
   await page.goto(`${path}/${role}/edit`);
   await call('PATCH', `/api/v1/roles/${role}`, { name: 'Engineer (changed)', location: 'Bremen' });

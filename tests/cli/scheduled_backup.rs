@@ -53,7 +53,7 @@ fn a_service_runs_although_its_backup_directory_cannot_be_created() {
     let mut service = dir.serve(&["--db", "jobs.db", "--backup-dir", "missing/copies"]);
     service.wait_for(|line| line.contains("no backup could be made in ") && line.contains("the next try is in 60 s"));
     let ready = service.send("GET", "/readyz", &[], "").expect(200).body;
-    assert_eq!(ready, "ready\nwarning: the last try to make a backup failed; the log shows the reason\n");
+    assert_eq!(ready, "ready\nwarning: the last backup failed; the log shows the reason\n");
     service.stop("TERM").succeeded();
 }
 

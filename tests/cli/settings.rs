@@ -250,7 +250,7 @@ fn a_check_reports_all_findings_together() {
     assert!(checked.stderr.contains("appliance: the check of the settings has 9 findings"), "{checked:?}");
     // Without `--check`, the error describes only the first mistake.
     let first = dir.run_with(&["settings", "--settings", "a.toml"], &variables, b"");
-    first.failed(78, "(and 3 further mistakes; `appliance settings --check` lists all)");
+    first.failed(78, "(and 3 further mistakes; `appliance settings --check` lists them all)");
     assert_eq!(dir.names(), ["a.toml", "file"]);
 }
 

@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = parse_network)]
     pub(super) trusted_proxy: Vec<IpNet>,
 
-    /// The free space below which the service refuses uploads, and that a backup must leave on its disk.
+    /// The minimum free space. Below it, the service refuses uploads. A backup must leave this much space on its disk.
     #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = parse_bytes)]
     pub(super) min_free: Option<u64>,
 

@@ -1,6 +1,6 @@
 //! `appliance doctor`: examines an installation, and prints the problems to correct, the most urgent first. The modules
-//! `file`, `clock`, `disk`, `proxy`, `tls` and `backup` each examine one area. No examination changes a file. Only the
-//! request of `proxy` makes a running service write the time of that request to its file.
+//! `file`, `clock`, `disk`, `proxy`, `tls` and `backup` each examine one part of the installation. No examination
+//! changes a file. Only the request of `proxy` makes a running service write the time of that request to its file.
 
 mod args;
 mod backup;

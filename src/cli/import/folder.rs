@@ -12,7 +12,7 @@ use crate::interchange::RefusedItem;
 /// The maximum number of files and folders whose names the command holds in memory. A larger export is refused.
 const ENTRIES_MAX: usize = 1_000_000;
 
-/// The maximum depth of folders. Every layout in the documentation is shallower.
+/// The maximum depth of folders. Every layout in docs/importing.md is shallower.
 const DEPTH_MAX: usize = 16;
 
 /// The files of a folder.

@@ -32,10 +32,10 @@ Exports of the other systems are imported in the same way, from these files (* m
   opencats  the file `database` of an unpacked backup, or a file whose name ends in .sql
   reqcore   jobs.json*, candidates.json*, applications.json*, stages.json, documents.json
 
-The files in the folder `files` of a directory are imported as attachments (for OpenCATS, those in `attachments`). The
-name of each file, or of its folder, begins with the id of the application, candidate or file, as in files/ID.pdf or
-files/ID/cv.pdf. Exports of OpenCATS and Reqcore name the path of each file instead. A refused file is reported and does
-not prevent the import.";
+The files in the folder `files` of the export's directory are imported as attachments (for OpenCATS, those in
+`attachments`). The name of each file, or of its folder, begins with the id of the application, candidate or file, as in
+files/ID.pdf or files/ID/cv.pdf. Exports of OpenCATS and Reqcore name the path of each file instead. A refused file is
+reported and does not prevent the import.";
 
 pub(super) const EXAMPLES: &str = "Examples:
   appliance import --db jobs.db company.json

@@ -59,7 +59,7 @@ pub(super) struct Backups {
 impl Answers {
     /// # Errors
     /// Exit status 2 if an option is missing and nobody can be asked, or if options contradict each other. Exit status
-    /// 1 at the end of input, or if the certificate, its key or the file of an authority cannot be used.
+    /// 1 at the end of input, or if the certificate, its key or the file of `--acme-ca-file` cannot be used.
     pub(super) fn collect(args: &Args, world: &dyn World) -> Result<Self, Failure> {
         let asks = can_ask();
         if !asks {

@@ -94,8 +94,8 @@ pub(in crate::cli) struct Args {
     #[arg(long, env = "APPLIANCE_ACME_DIRECTORY", value_name = "URL", value_parser = parse_directory)]
     pub(super) acme_directory: Option<String>,
 
-    /// A PEM file with the root certificate to which the certificate of the directory's server leads, for --tls acme.
-    /// By default, the service accepts every authority that the system trusts.
+    /// A PEM file with the root certificate of the directory server's certificate chain, for --tls acme. By default,
+    /// the service accepts every authority that the system trusts.
     #[arg(long, env = "APPLIANCE_ACME_CA_FILE", value_name = "FILE")]
     pub(super) acme_ca_file: Option<PathBuf>,
 

@@ -60,7 +60,7 @@ fn path(path: &Path) -> Result<String, Failure> {
     Ok(quoted(text))
 }
 
-/// Returns a basic string of TOML.
+/// Returns the text as a TOML basic string.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {

@@ -83,7 +83,7 @@ impl Resolved {
             [one] => one.to_string(),
             [first, others @ ..] => {
                 let more = counted(others.len(), "further mistake");
-                format!("{first} (and {more}; `appliance settings --check` lists all)")
+                format!("{first} (and {more}; `appliance settings --check` lists them all)")
             }
         };
         Err(Failure { exit: EXIT_CONFIG, message })

@@ -1,5 +1,5 @@
-//! Attempts to connect. They are asynchronous, because this module tries several hosts at the same time. Everything
-//! else in this engine waits on the calling thread.
+//! The attempts to connect to the server. They are asynchronous, because this module tries several hosts at the same
+//! time. All other code of this engine waits on the calling thread.
 
 use std::collections::VecDeque;
 use std::pin::Pin;
@@ -34,7 +34,7 @@ impl Messages {
     }
 }
 
-/// The client of an open session. Its runtime drives the connection.
+/// The client of an open session. The runtime of the session drives the connection.
 pub(super) struct Opened {
     pub(super) client: Client,
     pub(super) messages: Arc<Messages>,

@@ -32,8 +32,8 @@ pub(crate) struct Connection {
     changes: Cell<u64>,
     /// Whether the writer has not begun any transaction on this connection yet.
     is_new: Cell<bool>,
-    /// The failure because of which the transaction can only be rolled back. After any failed statement, PostgreSQL
-    /// refuses further statements; SQLite does not.
+    /// The effect of the first failed statement, after which the transaction can only be rolled back. After any failed
+    /// statement, PostgreSQL refuses further statements of the transaction; SQLite does not.
     failed: Cell<Option<Effect>>,
 }
 
@@ -66,7 +66,7 @@ impl Connection {
         self.is_new.replace(false)
     }
 
-    /// Returns the effect of the failed statement because of which the transaction can only be rolled back.
+    /// Returns the effect of the first failed statement, after which the transaction can only be rolled back.
     pub(super) fn failed(&self) -> Option<Effect> {
         self.failed.get()
     }

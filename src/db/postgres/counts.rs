@@ -37,8 +37,8 @@ const COUNTS_MAX: usize = 50_000;
 /// be ahead by this time.
 const SWEPT_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// A sweep deletes each count that expires later than this time from now, because the clock of the server that stored
-/// the count was ahead. The longest rule lasts 30 days.
+/// The maximum time until a count expires. A sweep deletes each count that expires later, because the clock of the
+/// server that stored the count was ahead. Under every rule, a count expires within 30 days.
 const LASTS_MAX: Duration = Duration::from_secs(60 * 24 * 60 * 60);
 
 /// Runs a rule on the counts with these keys, and stores the counts that it has changed. Waits for other acts on the

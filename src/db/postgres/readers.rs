@@ -111,7 +111,7 @@ impl Readers {
         f(taken.connection())
     }
 
-    /// Runs `f` on one snapshot, as a transaction at this time.
+    /// Runs `f` on one snapshot. `now` is the time of the transaction.
     pub(in super::super) fn snapshot<T>(
         &self,
         now: Timestamp,

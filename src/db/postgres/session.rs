@@ -1,5 +1,5 @@
 //! A session with the server: the driver's client, and a runtime that the calling thread runs while it waits. Every
-//! wait has a deadline. This is the only file that runs futures.
+//! wait has a deadline. No other file of this engine runs futures.
 //!
 //! A runtime for each connection has no thread of its own, and costs two file descriptors. A shared runtime on a thread
 //! of its own would cost two context switches for each statement.

@@ -81,7 +81,8 @@ BEGIN
   END LOOP;
 END $$;";
 
-/// Enables the triggers, lets identity columns continue after the greatest number, and removes the state.
+/// Enables the triggers, lets each identity column continue after its greatest value, and drops the tables of
+/// [`STATE`].
 const RESTORE: &str = "DO $$
 DECLARE
   part record;
@@ -200,7 +201,7 @@ pub(in super::super) fn publish(connection: &SharedConnection) -> Result<(), Err
 }
 
 /// Takes the locks of writers and of background work, for as long as the connection lasts. A running service holds the
-/// second lock, and no program of the service writes without the first.
+/// lock of background work, and no program writes records of the service without the lock of writers.
 fn lock(connection: &Connection, db: &Path) -> Result<(), TransferError> {
     let begun = Instant::now();
     for lock in [Lock::BackgroundWork, Lock::Writer] {

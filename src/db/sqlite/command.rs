@@ -65,7 +65,7 @@ mod tests {
     use crate::world::Real;
 
     #[test]
-    fn a_command_gets_the_write_lock_while_another_connection_writes() {
+    fn a_command_gets_the_write_lock_although_another_connection_writes_continually() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("a.db");
         let writer = rusqlite::Connection::open(&path).unwrap();

@@ -1,5 +1,6 @@
 //! The SQLite engine: one file with a write-ahead log, one writing connection, pooled reading connections, checkpoints,
-//! page wiping, schema, upgrades and backup. This folder depends on SQLite, but not on any record of the service.
+//! page wiping, schema, upgrades and backup. This folder depends on two tables of the schema (`readiness` and
+//! `service_marks`). It knows no concept of the domain, such as a role or a candidate.
 
 pub(crate) mod check;
 pub(crate) mod checkpoint;

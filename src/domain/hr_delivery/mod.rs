@@ -147,7 +147,7 @@ pub enum AttemptOutcome {
     Delivered,
     /// The next attempt follows at this time.
     Again(Timestamp),
-    /// This was the last attempt.
+    /// No further attempt follows, unless an admin retries the delivery.
     Failed,
     /// The HR system answered 410 (Gone). The service disables the integration, and the organization's deliveries wait.
     Gone,

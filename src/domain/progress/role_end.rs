@@ -28,7 +28,7 @@ words! {
 pub struct RoleState {
     pub status: RoleStatus,
     /// The time since which the role has been filled or closed; `None` for an open role or a draft, or if the time was
-    /// not recorded. No hire for the role is later than this time, because staff can hire only for an open role.
+    /// not recorded. Staff made no hire for the role after this time, because they can hire only for an open role.
     pub ended_at: Option<Timestamp>,
 }
 

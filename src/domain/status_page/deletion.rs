@@ -18,7 +18,7 @@ pub struct CandidateFacts {
     /// nobody has requested through a link. The pages of later signups count as pages of their application, except the
     /// page of this deletion.
     pub has_other_records: bool,
-    /// Whether the candidate has a hire that their page does not show yet.
+    /// Whether the candidate has a hire that they cannot see yet.
     pub has_hidden_hire: bool,
 }
 

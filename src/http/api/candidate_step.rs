@@ -124,7 +124,8 @@ fn decode_validate(_: &Ctx, request: &Request) -> Result<(DecisionTarget, Valida
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member; `conflict` if the application has ended, the
-/// candidate is not at this step or was erased, the step is the final one, or no pending step follows.
+/// candidate is not at this step or was erased, the step is the final one, or no other step is in progress and no
+/// pending step follows.
 fn validate(
     ctx: &Ctx,
     tx: &Tx<'_>,

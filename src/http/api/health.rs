@@ -68,7 +68,7 @@ fn backup_warning(backups: &Status) -> Option<String> {
             None => "there is no backup; the log shows the reason".to_owned(),
         })
     } else if backups.has_failed {
-        Some("the last try to make a backup failed; the log shows the reason".to_owned())
+        Some("the last backup failed; the log shows the reason".to_owned())
     } else if backups.has_hook_failed {
         Some("the backup hook failed after the last backup; the log shows the reason".to_owned())
     } else {

@@ -1,7 +1,8 @@
-//! Checks that the caller may see a staff resource, and loads the caller's organization role and platform role.
+//! Checks that the caller may see an organization, a role, a candidate or an application, and loads the caller's
+//! organization role and platform role.
 //!
-//! A resource that does not exist and one that the caller may not see get the same refusal, so a caller cannot probe
-//! for ids.
+//! A record that does not exist and one that the caller may not see get the same refusal, so a caller cannot probe for
+//! ids.
 
 use crate::domain::id::{ApplicationId, CandidateId, OrganizationId, RoleId};
 use crate::domain::refusal::Refusal;

@@ -1,5 +1,5 @@
-//! The default icon, and the stylesheet of all pages except the console and the API reference. Each URL contains a
-//! digest of the file's content, so browsers may cache the files forever.
+//! The default icon, and the stylesheet of all pages except those of the console and the API reference. Each URL
+//! contains a digest of the file's content, so browsers may cache the files forever.
 
 use std::sync::LazyLock;
 

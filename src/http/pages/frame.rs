@@ -1,5 +1,6 @@
-//! The frame of every page except the console and the API reference: title, language selection and the organization's
-//! branding. `templates/layout.html` renders the frame. Templates escape every value that is not marked as safe.
+//! The frame of all pages except those of the console and the API reference: title, language selection and the
+//! organization's branding. `templates/layout.html` renders the frame. Templates escape every value that is not marked
+//! as safe.
 
 use super::texts::{self, Texts};
 

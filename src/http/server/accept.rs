@@ -340,7 +340,7 @@ pub(super) fn builder() -> http1::Builder {
 }
 
 /// Limits how long a client may leave its response unread. Otherwise, a client that never reads would keep its
-/// connection open indefinitely. Only Linux has this option.
+/// connection open indefinitely. The service sets this option only on Linux.
 #[cfg(target_os = "linux")]
 pub(super) fn set_unread_timeout(stream: &TcpStream) {
     let _ = socket2::SockRef::from(stream).set_tcp_user_timeout(Some(UNREAD_TIMEOUT));

@@ -76,8 +76,8 @@ pub struct Ctx {
     pub tls: Option<Arc<Tls>>,
     pub(super) rate_limiter: Arc<RateLimiter>,
     pub(super) responses: ResponseCache,
-    /// The response that depends only on the caller. All callers share its head. The body for each caller is cached
-    /// with the caller's key.
+    /// The response of the fast path (`GET /api/v1/me`). All callers share its header fields. The body for each caller
+    /// is cached with the caller's key.
     pub(super) caller_response: OnceLock<RenderedResponse>,
     pub(in crate::http) sign_in_throttle: SignInThrottle,
     /// The limit on passkey challenges for strangers, so that one network cannot displace the challenges of others.

@@ -9,7 +9,7 @@ use tokio::sync::OwnedSemaphorePermit;
 use super::ctx::Ctx;
 use crate::store::Error;
 
-/// The maximum time for which a request waits until it may read from a database server.
+/// The maximum time for which a request waits for a permit to read from a database server.
 const PERMIT_WAIT_MAX: Duration = Duration::from_secs(5);
 
 /// Runs `read` on a blocking thread.

@@ -85,7 +85,7 @@ impl Form {
         &self.fields
     }
 
-    /// Returns the fields that another form can carry, so that they are not lost.
+    /// Returns the fields that another form may carry: all fields except those of a confirmation.
     pub(in crate::http) fn carried_fields(&self) -> Vec<(String, String)> {
         self.fields.iter().filter(|(name, _)| !name.starts_with(CONFIRMATION_PREFIX)).cloned().collect()
     }

@@ -14,7 +14,7 @@ use crate::domain::shared_count::{self, ShareCount};
 use crate::store::{CountKey, Error, Store, StoredCounts};
 use crate::world::World;
 
-/// The kinds of counts that servers share. The numbers are stored, so they must not change.
+/// The kinds of counts that servers share. The database stores the numbers of the kinds, so they must not change.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum CountKind {
     AccountFailures = 1,

@@ -204,7 +204,7 @@ impl Item {
         self.optional(path, "a time such as 2016-03-26T20:11:39.000Z", |value| time_in_utc(value.as_str()?))
     }
 
-    /// Reads an optional time.
+    /// Reads an optional time with an offset, or a date, which is read as midnight UTC.
     pub(in crate::interchange) fn time(&mut self, path: &str) -> Option<Timestamp> {
         self.optional(path, "a time such as 2016-03-26T20:11:39.000Z", |value| {
             Timestamp::parse(value.as_str()?, Rounding::Down)

@@ -1,5 +1,5 @@
 //! Writes Markdown: text, paragraphs, line breaks, lists and emphasis. The writer escapes the characters of the text
-//! that have a meaning in Markdown. It does not know HTML.
+//! that have a meaning in Markdown. It does not parse HTML.
 
 /// The maximum number of digits in the number of a list item.
 const NUMBER_DIGITS_MAX: usize = 9;

@@ -29,8 +29,9 @@ impl Export {
         }
     }
 
-    /// Returns the reason why an application ended. A member of the copy inside the application takes precedence over
-    /// the same member in the list of reasons.
+    /// Returns the reason why an application ended. If the application contains its own copy of the reason, the name
+    /// and outcome type of the copy take precedence over those in the list of reasons. The reason means a hire if the
+    /// copy or the list says so.
     fn reason(&self, application: &Application) -> Reason {
         let own = &application.reason;
         let known = application.reason_id.as_ref().and_then(|id| self.reasons.get(id)).cloned().unwrap_or_default();

@@ -140,8 +140,8 @@ const NEWEST: &str = concat!(
 /// Changes the name and the address of a candidate, and the candidate's words in the word index. Records no activity.
 ///
 /// # Errors
-/// [`Error::Defect`] if the candidate no longer exists, was erased, or would get an address that is taken. Check this
-/// before calling this function.
+/// [`Error::Defect`] if the candidate no longer exists, was erased, or would get an address that is taken. The caller
+/// must rule out these cases first.
 pub(super) fn update(tx: &Tx<'_>, before: &Candidate, name: &str, email: &Email) -> Result<(), Error> {
     let organization_id = before.organization_id.as_str();
     let sql = "UPDATE candidates

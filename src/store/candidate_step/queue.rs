@@ -1,5 +1,6 @@
-//! The queue in which staff review the applications at a step, one after the other. A queue offers the applications
-//! that were at the step when the queue began. An application stays in the queue after a decision.
+//! The queue in which staff review applications, one after the other: those at one step of a role, or those at the
+//! first steps of all open roles. A queue offers the applications that were at these steps when the queue began. An
+//! application stays in the queue after a decision.
 
 use jiff::civil::Date;
 
@@ -73,7 +74,7 @@ pub fn queue(
     Ok(entries)
 }
 
-/// Returns the applications that have been at the step since the queue began and are not put aside.
+/// Returns the applications that have been at a step of the queue since it began and are not put aside.
 fn waiting(
     tx: &Tx<'_>,
     organization: &OrganizationId,
@@ -106,8 +107,8 @@ fn entry(columns: &mut Columns<'_>) -> Result<QueueEntry, Error> {
     })
 }
 
-/// Returns the applications that were at the step when somebody made a decision on them after the queue began, newest
-/// decision first.
+/// Returns the applications that were at a step of the queue when somebody made a decision on them after the queue
+/// began, newest decision first.
 fn decided_since(
     tx: &Tx<'_>,
     organization: &OrganizationId,

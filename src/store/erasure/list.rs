@@ -1,5 +1,5 @@
 //! The erasure list `FILE.erased`, next to the database file, records erasures of candidates and deletions of signups,
-//! one in each line. If an older copy replaces the database file, the copy still contains the erased data. The next
+//! one on each line. If an older copy replaces the database file, the copy still contains the erased data. The next
 //! start reads the list to repeat the erasures.
 //!
 //! A line starts with an id, followed by at most one word:
@@ -177,8 +177,8 @@ impl ErasureList {
         self.0.exists()
     }
 
-    /// Reads the list. An incomplete last line remains from a crash during an erasure that was never confirmed. The
-    /// line is ignored, because the beginning of an id can be the id of another candidate.
+    /// Reads the list. An incomplete last line is left over from a crash during an erasure that was never confirmed.
+    /// The line is ignored, because the beginning of an id can be the id of another candidate.
     pub(super) fn read(&self) -> Result<ListedErasures, ListError> {
         let text = match std::fs::read_to_string(&self.0) {
             Ok(text) => text,

@@ -15,7 +15,7 @@ pub struct RoleOverview {
     pub new: i64,
     /// The number of candidates at other steps.
     pub in_review: i64,
-    /// The number of candidates who reached their step before a given time.
+    /// The number of overdue candidates; see [`overview`].
     pub overdue: i64,
     /// The time at which the candidate with the longest wait reached their step.
     pub waiting_since: Option<Timestamp>,

@@ -272,8 +272,8 @@ fn publish_slice(tx: &Tx<'_>, is_over: &dyn Fn() -> bool) -> Result<bool, Error>
     Ok(!rows.is_empty())
 }
 
-/// Publishes the decided rows of a candidate who is being erased, and drops the other rows, so that no row appears
-/// after the erasure.
+/// Publishes the decided rows of a candidate who is being erased, and drops the candidate's other rows, so that no row
+/// appears after the erasure.
 pub(super) fn settle(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> {
     let sql = "SELECT r.number, r.import_number, r.organization_id, r.role_id, r.candidate_id, r.application
                FROM import_rows r

@@ -1,4 +1,4 @@
-//! Deletion by the holder of a status link. This module loads the facts, and carries out the plan of the rule
+//! Deletion of data by the holder of a status link. This module loads the facts, and carries out the plan of the rule
 //! ([`plan_deletion`]).
 
 use serde::Serialize;

@@ -26,7 +26,7 @@ const FILE_TESTS: &[(&str, &str)] = &[
     ("failure::a_damaged_file_causes_a_500_page_for_browsers", DAMAGE),
     ("failure::a_service_with_a_damaged_file_is_alive_but_not_ready", DAMAGE),
     ("failure::a_stopped_service_leaves_one_file", "concerns the write-ahead log of SQLite"),
-    ("health::a_stalled_reader_is_reported_until_it_ends", "concerns the write-ahead log of SQLite"),
+    ("health::a_stalled_read_transaction_is_reported_until_it_ends", "concerns the write-ahead log of SQLite"),
     ("health::old_and_missing_backups_cause_a_warning", BACKUPS),
     ("retention::a_start_on_an_older_copy_does_not_repeat_retention_erasures", OLDER_COPY),
     ("retention::the_erasure_list_names_retention_as_the_reason", LIST),

@@ -14,7 +14,7 @@ ENTRY = struct.Struct("<IIqqqq")
 SECTOR = 512
 # Files that no state includes: SQLite rebuilds the first after a crash, and the second is always empty.
 IGNORED = ("-shm", ".lock")
-POLICIES = ("lost", "kept", "some", "torn", "last torn")
+POLICIES = ("lost", "written", "some", "torn", "last torn")
 
 
 def read_record(path):
@@ -63,13 +63,13 @@ def survivors(pending, policy, random):
     """Returns the changes to a file that reached the disk."""
     if policy == "lost":
         return []
-    if policy == "kept":
+    if policy == "written":
         return pending
     if policy == "last torn":
         return pending[:-1] + torn(pending[-1], random) if pending else []
-    kept = [change for change in pending if random.random() < 0.5]
+    written = [change for change in pending if random.random() < 0.5]
     if policy == "some":
-        return kept
+        return written
     return [part for change in pending for part in torn(change, random)]
 
 
@@ -133,7 +133,7 @@ class Disk:
         """
         names = dict(self.names)
         count = len(self.pending_names)
-        reached = {"lost": 0, "kept": count}.get(policy, random.randint(0, count))
+        reached = {"lost": 0, "written": count}.get(policy, random.randint(0, count))
         for change in self.pending_names[:reached]:
             change_name(names, change)
         lost = count - reached
@@ -142,9 +142,9 @@ class Disk:
                 continue
             file = self.files[inode]
             content = bytearray(file.durable)
-            kept = survivors(file.pending, policy, random)
-            lost += len(file.pending) - len(kept)
-            for change in kept:
+            written = survivors(file.pending, policy, random)
+            lost += len(file.pending) - len(written)
+            for change in written:
                 apply(content, change)
             target = os.path.join(directory, os.path.relpath(path, self.home))
             with open(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as out:

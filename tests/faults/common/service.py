@@ -15,8 +15,8 @@ PATIENCE_S = 60
 
 
 def environment(more=None):
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("APPLIANCE_", "LD_PRELOAD"))}
-    return {**kept, **(more or {})}
+    others = {name: value for name, value in os.environ.items() if not name.startswith(("APPLIANCE_", "LD_PRELOAD"))}
+    return {**others, **(more or {})}
 
 
 def run(binary, *arguments, text=None, shim=None, check=False):

@@ -1,4 +1,4 @@
-"""The checks of a file after a fault: it is sound, and it has every answered act and no refused act."""
+"""Checks a file after a fault: the file is sound, contains every confirmed act and contains no refused act."""
 
 import sqlite3
 
@@ -14,11 +14,11 @@ def sound(outcome, binary, path, when):
     return outcome.check(checked.returncode == 0, f"the file is sound {when}", checked.stdout + checked.stderr)
 
 
-def complete(outcome, path, answered, refused, when):
-    """Compares the file with the acts that were answered and refused."""
+def complete(outcome, path, confirmed, refused, when):
+    """Checks that the file contains every confirmed act and no refused act. Returns the marks in the file."""
     found = marks(path)
-    missing = [act.mark for act in answered if act.mark not in found]
-    outcome.check(not missing, f"every answered act is in the file {when}", missing[:5])
+    missing = [act.mark for act in confirmed if act.mark not in found]
+    outcome.check(not missing, f"every confirmed act is in the file {when}", missing[:5])
     undue = [act.mark for act, *_ in refused if act.mark in found]
     outcome.check(not undue, f"no refused act is in the file {when}", undue[:5])
     return found

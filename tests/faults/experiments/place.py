@@ -39,21 +39,21 @@ def move_all(path):
 
 def replace(path):
     shutil.copy(path + ".other", path + ".new")
-    os.link(path, path + ".kept")
+    os.link(path, path + ".first")
     os.rename(path + ".new", path)
-    return lambda: os.rename(path + ".kept", path)
+    return lambda: os.rename(path + ".first", path)
 
 
 def remove(path):
-    os.link(path, path + ".kept")
+    os.link(path, path + ".first")
     os.unlink(path)
-    return lambda: os.rename(path + ".kept", path)
+    return lambda: os.rename(path + ".first", path)
 
 
 def remove_log(path):
-    os.link(path + "-wal", path + ".kept")
+    os.link(path + "-wal", path + ".first")
     os.unlink(path + "-wal")
-    return lambda: os.rename(path + ".kept", path + "-wal")
+    return lambda: os.rename(path + ".first", path + "-wal")
 
 
 def remove_lock(path):
@@ -62,9 +62,9 @@ def remove_lock(path):
 
 
 def replace_by_link(path):
-    os.rename(path, path + ".kept")
+    os.rename(path, path + ".first")
     os.symlink(path + ".other", path)
-    return lambda: os.rename(path + ".kept", path)
+    return lambda: os.rename(path + ".first", path)
 
 
 CHANGES = [move, move_all, replace, remove, remove_log, remove_lock, replace_by_link]

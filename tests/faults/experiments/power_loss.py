@@ -1,5 +1,5 @@
 """Claim: a power failure at any moment loses no answered act and leaves a sound file, no matter which unsynced writes
-the disk lost, kept or tore.
+the disk lost, completed or tore.
 
 Method: the shim records every file operation of a service that carries out acts one after the other, stops, starts
 again and carries out more. The experiment notes how many operations had happened when each answer arrived. From the

@@ -156,8 +156,8 @@ def kill_at(outcome, newer, company, position, way, before, old):
         verdict.sound(outcome, newer, path, f"after a killed upgrade {when}")
         outcome.check(version(path) == old + 1 and is_whole(path, old), f"the next start completes the upgrade {when}")
         outcome.check(candidates(path) == before, f"no row is missing after the upgrade {when}")
-        kept = path + f".before-version-{old + 1}"
-        outcome.check(os.path.exists(kept) and candidates(kept) == before and version(kept) == old,
+        saved = path + f".before-version-{old + 1}"
+        outcome.check(os.path.exists(saved) and candidates(saved) == before and version(saved) == old,
                       f"the copy of the old file is complete {when}")
 
 

@@ -50,9 +50,9 @@ DEFECTS = [
         "src/store/erasure/list.rs", "        self.write(end, &lines).map_err(|error| unwritable(&error))",
         f'        let written = self.write(end, &lines);\n        if {on("list-error-ignored")} {{ return Ok(()); }}\n'
         "        written.map_err(|error| unwritable(&error))"), rounds=35),
-    defect("reserve-kept", "full_disk", "the reserved space is not released on a full disk", (
+    defect("reserve-held", "full_disk", "the reserved space is not released on a full disk", (
         "src/db/sqlite/reserve.rs", "filter(|_| bytes > 0)",
-        f'filter(|_| bytes > 0 && !{on("reserve-kept")})')),
+        f'filter(|_| bytes > 0 && !{on("reserve-held")})')),
     defect("no-room-check", "histories", "a hire does not check the number of positions", (
         "src/domain/candidate_step/hire.rs", "    require_room(facts.seats)?;",
         f'    if !{on("no-room-check")} {{ require_room(facts.seats)?; }}')),

@@ -20,7 +20,7 @@ use crate::http::server::route::Route;
 use crate::store::erasure::retention::{self, RetentionConfirmation};
 use crate::store::{self, Error, Grade, Tx};
 
-/// The largest `dueCount` that is accepted, which is more than the number of candidates in any file.
+/// The largest `dueCount` that is accepted, which is more than the number of candidates in any database.
 const DUE_MAX: i64 = 1_000_000_000;
 
 pub(in crate::http) fn routes() -> Vec<Route> {

@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 use super::operation::{Object, Operation, RATE_LIMIT, REPLAYED, header_references, is_repeatable, member, reference};
 use crate::http::server::table::ANYWHERE;
 
-/// Returns the error responses of a route, by status. Routes of the same kind with the same codes share a component.
+/// Returns the error responses of a route, by status. Responses with the same codes share a component, except that
+/// pages and repeatable responses have separate components.
 pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) -> Object {
     let mut by_status = BTreeMap::<u16, Vec<&str>>::new();
     for (status, code) in route.answers.iter().chain(ANYWHERE).filter(|(status, _)| *status >= 400) {

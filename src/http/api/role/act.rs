@@ -13,7 +13,8 @@ use crate::store::role::{Role, RoleRecord};
 use crate::store::role_step::PipelineStep;
 use crate::store::{self, Error, Tx};
 
-/// Creates a draft with this id, and its steps. The caller must be a manager of the organization.
+/// Creates a draft with this id, and its steps. The calling handler must first check that `caller` may manage the
+/// organization's roles.
 ///
 /// # Errors
 /// `validation_error` if `salaryMax` is less than `salaryMin`, or for a closing date in the past.

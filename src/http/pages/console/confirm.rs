@@ -109,7 +109,7 @@ pub(super) fn require_recent(tx: &Tx<'_>, who: &Principal) -> Result<(), Error> 
 }
 
 /// Does the same as [`require_recent`] for a form that the confirmation does not carry. After the confirmation, the
-/// user returns to `page`.
+/// browser opens the page at the path `page`.
 ///
 /// # Errors
 /// [`Refusal::ConfirmationRequired`]; `unauthorized` if the session has ended.

@@ -15,7 +15,7 @@ pub(super) fn read(request: &Request) -> Result<BodyFields, Refusal> {
     read_except_all(request, &[])
 }
 
-/// Does the same as [`read`], but ignores a field that may be repeated.
+/// Does the same as [`read`], but ignores the field named `ignored`, which may be repeated.
 ///
 /// # Errors
 /// The errors of [`read`].
@@ -23,7 +23,7 @@ pub(super) fn read_except(request: &Request, ignored: &str) -> Result<BodyFields
     read_except_all(request, &[ignored])
 }
 
-/// Does the same as [`read`], but ignores fields that may be repeated.
+/// Does the same as [`read`], but ignores the fields named in `ignored`, which may be repeated.
 ///
 /// # Errors
 /// The errors of [`read`].

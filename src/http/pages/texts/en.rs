@@ -138,7 +138,7 @@ pub(super) static TEXTS: Texts = Texts {
         delete_more: "This deletes what you sent, your documents and this page for good. If this application is still in progress, it ends. If it is your only application at {organization}, everything stored about you here is deleted. If you have other applications there, they are not deleted, and each keeps its own link. This cannot be undone.",
         delete_button: "Delete for good",
         held: "Your data cannot be deleted yet",
-        held_more: "You asked for this on {date}, and your request was recorded. {organization} must keep your data for now, for example because of a legal case. Ask them when it will be deleted.",
+        held_more: "You asked for this on {date}, and your request was recorded. {organization} must keep your data for now, for example because of a legal case. Ask them when your data will be deleted.",
         deleted: "Your data has been deleted",
         deleted_more: "The data behind this link is gone, and the link no longer works. You are welcome to apply to {organization} again. If they still have another application for this role with your email address, they will use that one.",
         nowhere: "This link does not work",

@@ -4,7 +4,7 @@
 pub(in crate::http) struct Home {
     /// The description of the service, in one sentence.
     pub(in crate::http) lead: &'static str,
-    /// The hint for people who look for a role, if the page links to no portal.
+    /// The hint for people who are looking for a role, if the page links to no portal.
     pub(in crate::http) find: &'static str,
     /// The hint for people who have applied.
     pub(in crate::http) applied: &'static str,

@@ -1,4 +1,4 @@
-//! The account at an authority, in the folder of the certificate.
+//! The service's account at a certificate authority. The account is stored in the folder of the certificate.
 
 use std::io;
 

@@ -37,7 +37,7 @@ pub(super) struct Orderer {
     pub(super) ordered_from: Option<String>,
 }
 
-/// The result of an attempt: a line for the log.
+/// The result of an attempt, with a line for the log.
 pub(super) enum Outcome {
     Renewed(String),
     Failed(String),
@@ -154,8 +154,8 @@ impl Orderer {
         let _ = self.folder.write_state(&State::new(&self.settings, &begun, self.ordered_from.clone(), why));
     }
 
-    /// Stores the state. If the state cannot be stored, the wait is lost at a restart. The service may then make
-    /// another attempt at once, but only while the disk has room for a certificate.
+    /// Stores the state. If the state cannot be stored, the wait before the next attempt is lost at a restart. The
+    /// service may then make another attempt at once, but orders a certificate only if the disk has room for it.
     fn store_state(&self, last_failure: Option<String>) {
         self.orders.report(&self.attempts);
         let _ = self.folder.write_state(&State::new(

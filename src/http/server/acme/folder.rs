@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn the_folder_and_its_files_are_for_their_owner_only() {
+    fn only_the_owner_can_access_the_folder_and_its_files() {
         let (_dir, folder) = folder();
         folder.write_state(&State::default()).unwrap();
         folder.reserve_certificate().unwrap().fill(b"pem").unwrap();

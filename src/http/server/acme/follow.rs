@@ -29,9 +29,9 @@ pub struct Acme {
 }
 
 impl Acme {
-    /// Opens the folder, and reads the stored certificate. The service uses a stored certificate for its name even if
-    /// the clock shows a time outside the certificate's period, because the clock may be wrong, and there is no better
-    /// certificate.
+    /// Opens the folder, and reads the stored certificate. The service uses a stored certificate that names its domain
+    /// even if the clock shows a time outside the certificate's period, because the clock may be wrong, and there is no
+    /// better certificate.
     ///
     /// # Errors
     /// A sentence for operators if the folder cannot be used.

@@ -1,5 +1,5 @@
-//! The fast path for a request whose response depends only on the caller (`me`). The key is in memory, the response
-//! body is cached with the key, and the only write is the usage row at the end of the tick.
+//! The fast path for a request whose response depends only on the caller (`GET /api/v1/me`). The key is in memory, the
+//! response body is cached with the key, and the only write is the usage row at the end of the tick.
 //!
 //! Any other request uses the general path as if the fast path did not exist. Examples are a request with another kind
 //! of credential or with a key that is not in memory, and a request for which no rate-limit token is left.

@@ -7,10 +7,10 @@
 //! the caller has lost the required credential or authority since the first check.
 //!
 //! Many requests use one of two fast paths. [`mod@cached`] returns a cached response. [`fast_path`] answers requests
-//! that need only the caller (`me`), using the cached key. The usage row of such a request is handled together with the
-//! rows of the other requests in the tick. The transaction for these rows checks that the cached key is current. If the
-//! key is stale, the gate looks it up again. Neither fast path moves a request to another thread. If other servers can
-//! change portals, a comparison with the database precedes the use of a cached response.
+//! that need only the caller (`GET /api/v1/me`), using the cached key. The usage row of a request on [`fast_path`] is
+//! handled together with the rows of the other requests in the tick. The transaction for these rows checks that the
+//! cached key is current. If the key is stale, the gate looks it up again. Neither fast path moves a request to another
+//! thread. If other servers can change portals, a comparison with the database precedes the use of a cached response.
 //!
 //! A feed that is not cached is rendered under a permit ([`render_permit`]). After waiting for the permit, a request
 //! looks in the response cache again.

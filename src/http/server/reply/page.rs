@@ -70,8 +70,8 @@ impl Reply {
         Ok(reply)
     }
 
-    /// Creates a 200 reply with a page of the console, or with parts of such a page. Browsers send the origin of the
-    /// console's forms only with this `Referrer-Policy`. With `no-referrer`, they send `Origin: null`.
+    /// Creates a 200 reply with a page of the console, or with parts of such a page. With this `Referrer-Policy`,
+    /// browsers send the page's origin with the console's forms. With `no-referrer`, they would send `Origin: null`.
     pub(in crate::http) fn console(page: &impl askama::Template) -> Result<Self, Error> {
         let mut reply = Self::rendered(page)?;
         reply.headers.retain(|(name, _)| *name != header::CONTENT_SECURITY_POLICY);

@@ -161,7 +161,8 @@ pub(super) fn insert(tx: &Tx<'_>, candidate: &CandidateRef, counted_from: Timest
     Ok(())
 }
 
-/// Records that a candidate is not due, or that a later scan must find the candidate due again.
+/// Records that a candidate is not due. Retention does not erase the candidate unless a later scan finds the candidate
+/// due again.
 pub(in super::super) fn remove(tx: &Tx<'_>, candidate_number: i64) -> Result<(), Error> {
     let sql = "DELETE FROM retention_due
                WHERE candidate_number = $1";

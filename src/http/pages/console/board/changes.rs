@@ -61,8 +61,9 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<ChangesInput, Error> 
     Ok(ChangesInput { board, after: live.after })
 }
 
-/// `GET …/changes`: returns the changed cards with the current counts and facts, or 204 if nothing has happened in the
-/// organization since the cursor. If no change concerns the board, the answer contains only the next cursor.
+/// `GET …/changes`: returns the changed cards, the current numbers of candidates and the current facts about the role.
+/// Returns 204 if nothing has happened in the organization since the cursor. If no change concerns the board, the
+/// answer contains only the next cursor.
 ///
 /// # Errors
 /// `not_found` if the role does not exist in the organization, or the caller may not see it; `gone` for an unknown
@@ -154,8 +155,8 @@ impl<'a> Relevant<'a> {
     }
 }
 
-/// Returns the role's applications that an act concerns. An act on a candidate, such as an erasure, names no
-/// application.
+/// Returns the role's applications that an act concerns. An act that names a candidate but no application, such as an
+/// erasure, concerns every application of the candidate to the role.
 fn applications(tx: &Tx<'_>, scene: &Scene, change: &OrganizationChange) -> Result<Vec<ApplicationId>, Error> {
     let (role, organization) = (&scene.role.id, &scene.organization.id);
     match (&change.candidate_id, &change.application_id) {

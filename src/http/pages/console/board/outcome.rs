@@ -92,7 +92,7 @@ pub(super) struct Outcome<'a> {
     batch: Option<DecisionBatchId>,
     done: Vec<(ApplicationId, Option<CandidateStepId>)>,
     refused: Vec<RefusedItem>,
-    /// The number of steps that the form named but the role does not have.
+    /// The number of candidate steps that the form named but that belong to no application to the role.
     unknown: usize,
 }
 

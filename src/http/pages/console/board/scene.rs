@@ -19,9 +19,9 @@ pub(super) const HIRED: &str = "hired";
 pub(super) struct BoardInput {
     pub(super) visit: Visit,
     pub(super) role: RoleId,
-    /// The step that a narrow screen shows.
+    /// The id of the step that a narrow screen shows, or [`HIRED`].
     pub(super) step: Option<String>,
-    /// The application whose decision led to this page.
+    /// The application of the decision that led to this page.
     pub(super) done: Option<ApplicationId>,
     /// The decision on several candidates that led to this page.
     pub(super) decided: Option<Decided>,
@@ -73,8 +73,8 @@ impl Scene {
         format!("{}/changes", self.path())
     }
 
-    /// Returns the URL of the board. `step` is the step that a narrow screen shows; a value that is not an id is
-    /// ignored.
+    /// Returns the URL of the board. `step` is the step that a narrow screen shows, or [`HIRED`]. A value that could
+    /// not be an id is ignored.
     pub(super) fn url(&self, step: Option<&str>) -> String {
         let path = self.path();
         step.filter(|step| id::is_id(step)).map_or_else(|| path.clone(), |step| format!("{path}?step={step}"))

@@ -55,7 +55,7 @@ pub(super) struct HireView {
     pub(super) note: Option<String>,
 }
 
-/// Loads an application for the page at the path `back`.
+/// Loads an application. After a decision, the browser returns to the page at the path `back`.
 pub(super) fn load(
     tx: &Tx<'_>,
     place: Place<'_>,

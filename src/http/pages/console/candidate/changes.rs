@@ -52,9 +52,9 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ChangesInput, Error
     Ok(ChangesInput { page: page::decode(ctx, request)?, is_older, after: request.query("after")? })
 }
 
-/// `GET …/changes`: returns the facts about the candidate, the applications that have changed, and the newest activity,
-/// or 204 if nothing has happened in the organization since the cursor. If no change concerns the candidate, the answer
-/// contains only the next cursor.
+/// `GET …/changes`: returns the facts about the candidate, the applications that have changed and, unless the page
+/// shows older activity, the newest activity. Returns 204 if nothing has happened in the organization since the cursor.
+/// If no change concerns the candidate, the answer contains only the next cursor.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist or the caller may not see them; `gone` for an unknown cursor.

@@ -109,9 +109,9 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<HireForm, Error> {
 ///
 /// # Errors
 /// `not_found` if the application does not exist or has no steps, or the caller may not see it; `forbidden` for a plain
-/// member; as a page, `conflict` if the application has ended, or has changed since the page was shown, `bad_request`
-/// if the role has no free position or is not open, or if a required position code is missing, and `validation_error`
-/// for an invalid field.
+/// member. These refusals are answered with a page: `conflict` if the application has ended, or has changed since the
+/// page was shown; `bad_request` if the role has no free position or is not open, or if a required position code is
+/// missing; `validation_error` for an invalid field.
 pub(super) fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &HireForm) -> Result<Reply, Error> {
     let target = &form.target;
     let scene = target.load(tx, who)?;

@@ -42,7 +42,7 @@ impl Target {
         })
     }
 
-    /// Does the same as [`Target::decode`] for a page that shows a form. The query may contain `back`.
+    /// Decodes the request for a page that shows a form. The query may contain `back`.
     ///
     /// # Errors
     /// The errors of [`Target::decode`]; `validation_error` if `back` is repeated.

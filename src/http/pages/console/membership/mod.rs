@@ -343,7 +343,7 @@ fn change_role(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &RoleInput) -> Re
 ///
 /// # Errors
 /// Each refusal is rendered as a page: the errors of [`MemberVisit::find`]; `forbidden` if the member is above the
-/// caller, or is a member of another organization and the caller is not a platform admin; the errors of
+/// caller, or is also a member of another organization and the caller is not a platform admin; the errors of
 /// [`require_recent`]; `conflict` for the caller's own account and for a disabled user.
 fn issue_link(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &MemberVisit) -> Result<Reply, Error> {
     let (organization, member) = input.find(tx, who)?;

@@ -101,7 +101,8 @@ impl Queue {
         at.map_or_else(|| path.clone(), |at| format!("{path}&at={at}"))
     }
 
-    /// Returns the path of the page for the application of the decision that led to the page.
+    /// Returns the path of the page that shows the application on which the user has just decided. If no decision led
+    /// to this request, the path names no application.
     pub(super) fn path_of_done(&self, input: &ReviewInput) -> String {
         input.done.as_ref().map_or_else(|| self.path.clone(), |id| format!("{}&at={id}", self.path))
     }

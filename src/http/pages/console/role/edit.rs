@@ -225,8 +225,8 @@ fn has_changed_since(tx: &Tx<'_>, role: &Role, version: &str) -> Result<bool, Er
     Ok(changes.len() >= LATER_CHANGES_MAX || changes.iter().any(is_of_form))
 }
 
-/// Opens a draft after its change was saved, and returns the word for `done`. The change remains saved even if the role
-/// cannot be opened.
+/// Opens a draft after its change was saved, and returns the value of the query parameter `done`. The change remains
+/// saved even if the role cannot be opened.
 fn opened(
     ctx: &Ctx,
     tx: &Tx<'_>,

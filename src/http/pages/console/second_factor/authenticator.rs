@@ -1,8 +1,8 @@
 //! `/app/me/authenticator`: sets up an authenticator app, or replaces it.
 //!
 //! The new secret is derived from the id of the form, the session's cookie and a secret of the service. The database
-//! contains only a digest of the cookie, so it does not contain the new secret until the user proves with a code that
-//! the app has the secret.
+//! contains only a digest of the cookie, so nobody can derive the new secret from the database. The database stores the
+//! new secret after the user has proved with a code that the app has it.
 
 use askama::Template;
 use hyper::Method;

@@ -1,5 +1,5 @@
 // Sends forms with fetch and replaces parts of the page with the answer. A form with `data-swap` is sent this way. The
-// server renders every part; nothing here builds HTML. The answer has templates:
+// server renders every part as HTML. The answer has templates:
 //
 //   <template data-for="ID">   replaces the element with this id, or removes it if the template is empty. If the
 //                              element does not exist, the other attributes apply

@@ -102,7 +102,7 @@ static LABELS: &[Label] = &[
     ("candidate_role.signed_up_again", ["Form sent again", "Formular noch einmal gesendet", "Formulaire envoyé de nouveau", "Formulario enviado de nuevo"]),
     ("candidate_role.withdrawn", ["Application withdrawn", "Bewerbung zurückgezogen", "Candidature retirée", "Candidatura retirada"]),
     ("candidate_role.put_aside", ["Put aside", "Zurückgestellt", "Candidature mise de côté", "Candidatura aplazada"]),
-    ("candidate_role.taken_up", ["Taken up again", "Zurückstellung aufgehoben", "Candidature reprise", "Candidatura retomada"]),
+    ("candidate_role.taken_up", ["Brought back", "Zurückstellung aufgehoben", "Candidature reprise", "Candidatura retomada"]),
     ("candidate_step.validated", ["Passed {step}", "Schritt erledigt: {step}", "Étape franchie\u{a0}: {step}", "Superada la etapa {step}"]),
     ("candidate_step.moved", ["Moved to {step}", "Verschoben in den Schritt {step}", "Déplacement vers l’étape {step}", "Movimiento a {step}"]),
     ("candidate_step.rejected", ["Rejected at {step}", "Abgelehnt im Schritt {step}", "Refus à l’étape {step}", "Rechazo en {step}"]),

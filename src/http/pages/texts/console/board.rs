@@ -35,8 +35,8 @@ pub(in crate::http) struct BoardTexts {
     pub(in crate::http) no_steps: &'static str,
     pub(in crate::http) no_steps_more: &'static str,
     pub(in crate::http) no_candidates: &'static str,
-    /// The advice if nobody has applied: for a draft, for an open role that is not on the career page, for a role that
-    /// is on the career page, and for a role that has ended.
+    /// The advice if nobody has applied: for a draft, for an open role that the portal does not show, for a role that
+    /// the portal shows, and for a role that has ended.
     pub(in crate::http) no_candidates_draft: &'static str,
     pub(in crate::http) no_candidates_hidden: &'static str,
     pub(in crate::http) no_candidates_public: &'static str,

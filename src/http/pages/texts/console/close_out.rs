@@ -14,7 +14,7 @@ pub(in crate::http) struct CloseOutTexts {
     pub(in crate::http) filled: &'static str,
     pub(in crate::http) closed: &'static str,
     pub(in crate::http) nobody: &'static str,
-    /// The message if the role has not ended.
+    /// The message if the role is neither filled nor closed.
     pub(in crate::http) not_ended: &'static str,
     /// The note if not all candidates fit on the page: `{shown}`, `{total}`.
     pub(in crate::http) shows_first: &'static str,

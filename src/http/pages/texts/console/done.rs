@@ -13,7 +13,7 @@ pub(in crate::http) struct DoneTexts {
     pub(in crate::http) undone: &'static str,
     /// The button that undoes the decision.
     pub(in crate::http) undo: &'static str,
-    /// The line after a hire that filled the role; the second is for a role that was on the career page.
+    /// The lines after a hire that filled the role. The second is for a role that the portal listed.
     pub(in crate::http) filled: &'static str,
     pub(in crate::http) filled_public: &'static str,
     /// The effect on the candidate's status page; the second has `{time}`.

@@ -7,7 +7,7 @@ pub(in crate::http) struct HomeTexts {
     pub(in crate::http) none: &'static str,
     /// The advice for a user who belongs to no organization.
     pub(in crate::http) none_more: &'static str,
-    /// The link to the career page of an organization.
+    /// The link to the portal of an organization.
     pub(in crate::http) portal: &'static str,
     /// The link to the roles of an organization.
     pub(in crate::http) roles: &'static str,
@@ -20,7 +20,7 @@ pub(in crate::http) struct HomeTexts {
     pub(in crate::http) overdue: Counted,
     /// The heading of the candidates who withdrew in the last 14 days.
     pub(in crate::http) withdrew: &'static str,
-    /// The message if nobody waits for a decision, and the hint below it.
+    /// The message if nobody is waiting for a decision, and the hint below it.
     pub(in crate::http) nothing: &'static str,
     pub(in crate::http) nothing_more: &'static str,
 }

@@ -15,7 +15,7 @@ pub(in crate::http) struct JoinTexts {
     /// The hint below a new password: `{min}`.
     pub(in crate::http) password_hint: &'static str,
     pub(in crate::http) set_button: &'static str,
-    /// The demo, which asks for no password.
+    /// The text and the button of the demo, which asks for no password.
     pub(in crate::http) demo: &'static str,
     pub(in crate::http) demo_button: &'static str,
     pub(in crate::http) gone: &'static str,

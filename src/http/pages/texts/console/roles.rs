@@ -4,7 +4,7 @@ use super::ByLanguage;
 use crate::http::pages::texts::Counted;
 
 pub(in crate::http) struct RolesTexts {
-    /// The name of the links to the statuses, for screen readers.
+    /// The name, for screen readers, of the links that filter the roles by status.
     pub(in crate::http) statuses: &'static str,
     pub(in crate::http) open: &'static str,
     pub(in crate::http) draft: &'static str,
