@@ -75,7 +75,8 @@ const PAGES: &[Page] = &[
 
 const BOARD: &str = "/app/acme/roles/role_big";
 
-/// Returns the path of a review queue that begins now. Without `begun`, the service redirects to a path that has it.
+/// Returns the path of a review queue that begins now. If the query lacks `begun`, the service redirects to a path that
+/// has it.
 fn review_path() -> String {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
     format!("/app/acme/review?role=role_big&begun={}", now.as_micros())

@@ -103,7 +103,7 @@ for step in '{ "name": "Application", "stepType": "application" }' '{ "name": "I
   call "$key" POST "/api/v1/roles/$role/steps" "$step" >"$work/ignored"
 done
 report "role $role" open "$(call "$key" POST "/api/v1/roles/$role/open" | jq -r .data.status)"
-report "the role is on the career portal" "Platform Engineer" "$(curl -sf "$base/api/public/portal/acme" | jq -r '.roles[0].name')"
+report "the role is on the portal" "Platform Engineer" "$(curl -sf "$base/api/public/portal/acme" | jq -r '.roles[0].name')"
 
 # ------------------------------------------------------------- a candidate ----
 

@@ -337,7 +337,7 @@ section 'GET /api/v1/me, with a key and with a session'
 
 expect 200 GET /api/v1/me "${as_admin[@]}"
 # shellcheck disable=SC2016
-holds '.user.email == $email and .user.role == "admin" and (.user.id | length > 0)' 'me is the admin' --arg email "$admin_email"
+holds '.user.email == $email and .user.role == "admin" and (.user.id | length > 0)' 'me names the admin' --arg email "$admin_email"
 holds '.auth.type == "api_key" and (.auth.keyId | length > 0) and (.auth.scopes | index("pipeline:write") != null)' \
   'me names the key and its scopes'
 equals "$(header RateLimit-Policy)" '"default";q=1200;w=60' 'the answer to an authenticated request states the rate limit'

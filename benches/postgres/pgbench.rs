@@ -18,7 +18,7 @@ use super::postgres_server::TestServer;
 use super::round::Round;
 use super::template::Key;
 
-/// The first statement of a transaction. No other client of the bench uses this number.
+/// The first statement of a transaction. No other client of the bench takes a lock with this number.
 const LOCK: &str = "SELECT pg_advisory_xact_lock(20261128);";
 
 /// The client, with a database of its own.

@@ -24,7 +24,7 @@ pub(super) struct BackupScheduleArg {
     #[arg(long, env = "APPLIANCE_BACKUP_EVERY", value_name = "DURATION", default_value = "24h", value_parser = parse_every)]
     backup_every: Duration,
 
-    /// The backups to keep: a number, such as 7, for that many of the newest ones, or counts such as
+    /// The backups to keep: a number, such as 7, for that many of the newest ones, or tiers such as
     /// daily=7,weekly=4,monthly=6 (the newest backup of each of the last 7 days, 4 weeks and 6 months that have one, in
     /// UTC). The service deletes only backups that it made itself.
     #[arg(long, env = "APPLIANCE_BACKUP_KEEP", value_name = "COUNTS", default_value = "7", value_parser = Keep::parse)]

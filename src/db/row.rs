@@ -41,7 +41,7 @@ impl<'a> Row<'a> {
         T::from_value(value).ok_or_else(|| self.mismatch(index, value))
     }
 
-    /// Reads the column of this name, without copying it, if it is a sequence of bytes.
+    /// Reads the column of this name, a sequence of bytes, without copying the bytes.
     pub(super) fn blob(&self, name: &str) -> Result<&'a [u8], Error> {
         let index = self.position(name)?;
         match self.value(index)? {

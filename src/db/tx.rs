@@ -23,7 +23,7 @@ pub struct Tx<'a> {
     /// Writer state; `None` on all connections except the writing connection.
     state: Option<&'a dyn Any>,
     /// How a failed act is undone. A savepoint takes about a fifth of the time of a whole decision. Acts check before
-    /// they write, so the first run uses no savepoint.
+    /// they write, so the first run of a batch uses no savepoints.
     undo: Undo,
     /// The time of all changes in this transaction.
     pub now: Timestamp,

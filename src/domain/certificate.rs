@@ -76,7 +76,7 @@ impl ValidityPeriod {
         micros as f64 / DAY.as_micros() as f64
     }
 
-    /// Returns the whole days that are left if they are so few that the operator should renew the certificate.
+    /// Returns the number of whole days left, if it is so small that the operator should renew the certificate.
     pub fn reminder(&self, now: Timestamp) -> Option<u64> {
         let left = self.not_after.since(now);
         let period = self.not_after.since(self.not_before);

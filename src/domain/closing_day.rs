@@ -66,7 +66,7 @@ pub fn changed(
 }
 
 /// `POST /api/v1/roles/{id}/open` and `/reopen`: checks that the role's closing date has not passed. If it had passed,
-/// the background job would soon close the role again.
+/// the background job would close the role soon after.
 ///
 /// # Errors
 /// `conflict` if the closing date has passed.

@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_person_who_made_a_batch_undoes_it_and_only_once_within_10_minutes() {
+    fn only_the_person_who_made_a_batch_can_undo_it_once_and_within_10_minutes() {
         let user = |id: &str| UserId::parse(id).unwrap();
         let batch = BatchFacts { user_id: user("ingrid"), created_at: NOW, undone_at: None };
         let late = undo_until(NOW);

@@ -241,7 +241,7 @@ pub fn require_deletable(status: RoleStatus, applications: i64) -> Result<(), Re
         return Err(Refusal::Conflict("only a draft can be deleted; an open or filled role can be closed instead"));
     }
     if applications > 0 {
-        let why = "this draft has applications, so it cannot be deleted; open it, then close it instead";
+        let why = "this draft has applications, so it cannot be deleted; instead, open it and then close it";
         return Err(Refusal::Conflict(why));
     }
     Ok(())

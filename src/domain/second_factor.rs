@@ -127,7 +127,7 @@ mod tests {
     const PASSKEY: Factors = Factors { has_totp: false, passkeys: 1 };
 
     #[test]
-    fn admins_owners_and_members_of_strict_organizations_must_have_a_factor_except_in_a_demonstration() {
+    fn admins_owners_and_members_of_organizations_that_require_a_factor_must_have_one_except_in_a_demo() {
         let of = |org_role, organization_requires| FactorMembership { org_role, organization_requires };
         for (platform_role, memberships, expected) in [
             (PlatformRole::User, vec![], false),

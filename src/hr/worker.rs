@@ -273,8 +273,8 @@ impl Deliveries {
     }
 
     /// Makes one attempt and records it. Retries the recording until it succeeds, and sends no other delivery to the
-    /// organization's HR system until then. Otherwise, a full disk would cause the same delivery to be sent again and
-    /// again.
+    /// organization's HR system until then. If the worker went on without the record, a full disk would cause it to
+    /// send the same delivery again and again.
     async fn dispatch(self: Arc<Self>, dispatch: Dispatch) {
         let unusable = |error: Error| {
             self.log(&format!("HR delivery of {}: the database cannot be used: {error}", dispatch.organization_id));

@@ -1,7 +1,8 @@
 //! The HTTP layer: requests from the network and their responses.
 //!
 //! `server` routes each request to its handler and does not depend on any endpoint. `api` has the JSON endpoints, and
-//! `pages` has the HTML for people. Both have a file or folder for each noun. Only `routes` names all of these modules.
+//! `pages` has the HTML for people. Both have a file or folder for each noun. Only `routes` lists the routes of all
+//! nouns.
 //!
 //! A request passes through `server::accept`, `server::table` (path and method to a route), `server::gate` (credential,
 //! rate limit, scope, body, one transaction, usage row), the noun's `decode` and `act`, and `server::reply`. Async code

@@ -1,7 +1,7 @@
 //! The parser's state for one interchange document. It includes the findings, the ids in use, and the candidates of the
 //! current organization.
 //!
-//! This module knows only the document, not the database.
+//! This module does not read the database.
 
 use std::collections::{HashMap, HashSet};
 

@@ -93,8 +93,8 @@ fn record(fields: &mut Fields<'_, '_>) -> Option<organization::OrganizationRecor
     let pay_transparency = fields.boolean("payTransparency");
     let retention_days = fields.integer("retentionDays", &RETENTION_DAYS);
     let privacy_notice = fields.lines("privacyNotice", PRIVACY_NOTICE_CHARACTERS_MAX);
-    // If the member is null, candidates never see a rejection, a hire, the reversal of a hire, or the end of a role. If
-    // the member is missing, the default applies.
+    // If `decisionVisibleAfterHours` is null, candidates never see a rejection, a hire, the reversal of a hire, or the
+    // end of a role. If the member is missing, the default applies.
     let is_never = fields.is_null("decisionVisibleAfterHours");
     let visible_after = fields.integer("decisionVisibleAfterHours", &DECISION_VISIBLE_AFTER_HOURS);
     let require_second_factor = fields.boolean("requireSecondFactor");

@@ -32,8 +32,8 @@ impl Pipeline {
         (entries.complete && is_sorted).then_some(pipeline)
     }
 
-    /// Adds a step to an open role without steps, and a notice about it. Without a step, the role would not accept
-    /// signups.
+    /// Adds a step to an open role without steps, and adds a notice that says so. Without a step, the role would not
+    /// accept signups.
     pub(super) fn add_default_step(&mut self, fields: &mut Fields<'_, '_>) {
         let notice = format!("{}: the role is open but has no steps, so the step Application was added", fields.at());
         fields.context.notices.push(notice);

@@ -1,4 +1,4 @@
-//! The copy of a whole database to the other engine, or to another PostgreSQL server.
+//! The copy of a whole database to the other engine, or from one PostgreSQL database to another.
 
 #[cfg(feature = "postgres")]
 use std::path::Path;

@@ -22,8 +22,8 @@ fn find_as(tx: &Tx<'_>, api_key_number: i64, key: &str) -> Result<Option<StoredR
     let sql = "SELECT fingerprint, status, answer, made_id, candidate_id
                FROM idempotency_keys
                WHERE key_number = $1 AND idempotency_key = $2 AND created_at > $3";
-    // The bound is computed from `earliest`, because a response must not expire early if the clock is ahead. Otherwise,
-    // a repeated request would act twice.
+    // The bound is computed from `earliest`, because a response must not expire early if the clock is ahead. After an
+    // early expiry, a repeated request would act twice.
     let after = idempotency_key::valid_since(tx.earliest).micros();
     tx.one(sql, (api_key_number, key, after), |row| {
         let mut columns = Columns::of(row);

@@ -97,7 +97,7 @@ pub struct DueApplication {
     pub candidate_name: String,
     pub role_id: RoleId,
     pub role_name: String,
-    /// The step that the candidate is at, with its name. `None` if no step is open.
+    /// The step that the candidate is at, with its name. `None` if the candidate has passed every step.
     pub step: Option<(CandidateStepId, String)>,
 }
 

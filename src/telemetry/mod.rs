@@ -15,7 +15,7 @@ use self::log::Log;
 use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
 
-/// The upper bounds of the duration histogram, in seconds.
+/// The upper bounds of the duration histogram's buckets, in seconds.
 const BUCKETS_S: [f64; 9] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10.0];
 
 /// The format of log lines.

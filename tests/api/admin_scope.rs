@@ -11,7 +11,7 @@ crate::tests![
     admin_routes_refuse_a_scoped_key_without_their_scope,
     a_scoped_key_cannot_create_a_broader_key,
     a_scoped_key_can_create_keys_with_a_subset_of_its_scopes,
-    a_key_without_explicit_scopes_is_unscoped,
+    a_stored_admin_key_without_explicit_scopes_has_admin_access,
 ];
 
 const KEYS: &str = "/api/admin/api-keys";
@@ -73,7 +73,7 @@ fn a_scoped_key_can_create_keys_with_a_subset_of_its_scopes() {
 }
 
 /// A key that was created without a list of scopes has the default scopes, and 0 in the column `scopes_explicit`.
-fn a_key_without_explicit_scopes_is_unscoped() {
+fn a_stored_admin_key_without_explicit_scopes_has_admin_access() {
     let app = App::start();
     let body = json!({ "name": "n", "userId": "user_admin", "scopes": ["roles:read"] });
     let client = app.key(&app.make_key_with(&body).1);

@@ -26,7 +26,7 @@ crate::tests![
     media_types_other_than_json_are_refused,
     a_body_over_128_kib_is_refused,
     a_new_key_acts_as_its_user_at_once,
-    an_unscoped_key_of_an_admin_has_admin_access,
+    an_admin_key_created_without_explicit_scopes_has_admin_access,
     only_admins_create_keys,
     callers_without_access_are_refused_before_their_body_is_read,
     a_refused_request_creates_no_key,
@@ -75,8 +75,8 @@ fn creating_a_key_returns_every_field() {
     assert_eq!(answer.header("cache-control"), Some("no-store"));
 }
 
-/// Computes the CRC-32 (IEEE 802.3) independently of the product. The function divides the bit-reversed bytes, most
-/// significant bit first.
+/// Computes the CRC-32 (IEEE 802.3) independently of the service's own code. The function divides the bit-reversed
+/// bytes, most significant bit first.
 fn crc32(bytes: &[u8]) -> u32 {
     let mut rest = u32::MAX;
     for byte in bytes {
@@ -383,7 +383,7 @@ fn a_new_key_acts_as_its_user_at_once() {
     hr.post_empty(&other.reject(0)).refused(404, "not_found");
 }
 
-fn an_unscoped_key_of_an_admin_has_admin_access() {
+fn an_admin_key_created_without_explicit_scopes_has_admin_access() {
     let app = App::start();
     let (_, secret) = app.make_key_with(&json!({ "name": "n", "userId": "user_admin" }));
     let client = app.key(&secret);

@@ -15,7 +15,7 @@ use crate::support::{Answer, App, Hiring};
 crate::tests![
     staff_and_candidates_download_every_byte_of_many_chunks,
     an_attachment_is_found_only_under_its_own_status_link,
-    the_status_page_links_to_attachments_in_the_chosen_language,
+    links_to_attachments_carry_the_chosen_language,
     erasing_a_candidate_cuts_off_downloads_of_their_attachment,
     downloading_an_incomplete_attachment_is_an_internal_error,
     a_download_of_damaged_content_is_cut_off_and_check_reports_it,
@@ -134,7 +134,7 @@ fn an_attachment_is_found_only_under_its_own_status_link() {
     assert_eq!(twice.header("content-type"), Some("text/html; charset=utf-8"));
 }
 
-fn the_status_page_links_to_attachments_in_the_chosen_language() {
+fn links_to_attachments_carry_the_chosen_language() {
     let (app, hiring) = start();
     let [_, own] = applied(&app, &hiring, b"%PDF-1.7");
     let (page, id) = own.split_once("/documents/").unwrap();

@@ -52,8 +52,8 @@ fn a_form_without_a_session_gets_a_sign_in_page_with_the_fields_of_the_form() {
         let page = answer.text();
         assert!(page.contains(r#"<form method="post" action="/sign-in""#), "{path}: {page}");
         let is_carried = page.contains(r#"name="sent.note" value="typed &#60;text&#62;""#);
-        // A form with a password is not carried. A confirmation is an exception: its password field has its own name,
-        // so the page leaves out only this field.
+        // The sign-in page does not carry a form with a password. A confirmation is an exception: its password field
+        // has its own name, so the sign-in page leaves out only this field.
         let has_other_passwords = route.hashes_password && path != "/app/confirm";
         assert_eq!(is_carried, !has_other_passwords, "{path}: {page}");
         assert!(page.contains(&format!(r#"name="to" value="{path}""#)), "{path}: {page}");

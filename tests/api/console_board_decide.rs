@@ -14,7 +14,7 @@ crate::tests![
     a_rejection_can_have_a_documented_reason_and_a_note,
     several_candidates_are_decided_on_together,
     a_candidate_whom_somebody_else_has_moved_is_not_decided_on,
-    the_other_candidates_are_decided_on_if_one_is_refused,
+    the_other_candidates_are_decided_on_if_the_decision_on_one_is_refused,
     many_refusals_are_counted,
     an_advance_at_the_last_step_shows_what_to_do,
     a_move_to_an_unknown_step_or_to_the_current_step_is_refused,
@@ -169,7 +169,7 @@ fn a_candidate_whom_somebody_else_has_moved_is_not_decided_on() {
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "in_progress", "pending"]);
 }
 
-fn the_other_candidates_are_decided_on_if_one_is_refused() {
+fn the_other_candidates_are_decided_on_if_the_decision_on_one_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");

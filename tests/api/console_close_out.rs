@@ -9,7 +9,7 @@ use crate::support::{App, Client, Hiring, crowd};
 
 crate::tests![
     the_console_offers_to_close_out_a_role_that_has_ended,
-    everybody_is_selected_and_rejected_together,
+    all_candidates_are_preselected_and_those_who_stay_selected_are_rejected_together,
     the_same_person_can_undo_the_whole_batch_for_ten_minutes,
     a_candidate_who_was_moved_in_the_meantime_is_not_rejected,
     a_rejection_that_cannot_be_saved_is_reported_as_such,
@@ -77,7 +77,7 @@ fn the_console_offers_to_close_out_a_role_that_has_ended() {
     }
 }
 
-fn everybody_is_selected_and_rejected_together() {
+fn all_candidates_are_preselected_and_those_who_stay_selected_are_rejected_together() {
     let (app, hiring, recruiter) = closed();
     let page = recruiter.get(&path(&hiring)).expect(200).text();
     assert_eq!(page.matches("name=\"step\"").count(), 3);

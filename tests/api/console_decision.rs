@@ -10,7 +10,7 @@ use crate::support::stored_signup::new_status_link;
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    each_decision_changes_the_application_and_returns_to_the_candidate,
+    each_decision_changes_the_application_and_leads_back_to_the_candidates_page,
     an_advance_names_the_step_to_which_it_moves_the_candidate,
     a_rejection_stores_the_documented_reason_with_its_type,
     the_message_names_the_time_at_which_the_status_page_shows_the_decision,
@@ -65,7 +65,7 @@ fn assert_has(answer: &Answer, texts: &[&str]) {
     }
 }
 
-fn each_decision_changes_the_application_and_returns_to_the_candidate() {
+fn each_decision_changes_the_application_and_leads_back_to_the_candidates_page() {
     let (app, hiring, recruiter) = start();
     let ended = ["validated", "rejected", "pending", "pending"];
     for (name, step, more, application, steps, message) in [
@@ -187,7 +187,7 @@ fn the_effects_of_a_hire_are_shown_first_and_then_carried_out() {
     let (app, hiring, recruiter) = start();
     let path = act_path(&hiring, 0, "hire");
     let page = recruiter.get(&path).expect(200);
-    let skips = "The hire skips the open steps: Interview.";
+    let skips = "The hire skips these steps: Interview.";
     let takes = "The hire takes position 1 of 2 for Engineer.";
     assert_has(&page, &[takes, skips, "No HR system is connected", "Hire Candidate 1"]);
     assert_has(&page, &["The candidate has no status page."]);
@@ -199,7 +199,7 @@ fn the_effects_of_a_hire_are_shown_first_and_then_carried_out() {
     assert_eq!(hiring.step_statuses(&app, 0), ["validated", "validated", "skipped", "validated"]);
     let integration = format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);
     app.admin().put(&integration, &json!({ "url": "https://hr.example/in", "enabled": true })).expect(200);
-    let effects = ["position 2 of 2", "leaves the career page", "The HR system is notified immediately."];
+    let effects = ["position 2 of 2", "The career page then no longer shows", "The HR system is notified immediately."];
     assert_has(&recruiter.get(&act_path(&hiring, 1, "hire")).expect(200), &effects);
     app.admin().put(&integration, &json!({ "url": "https://hr.example/in", "enabled": false })).expect(200);
     assert_has(&recruiter.get(&act_path(&hiring, 1, "hire")).expect(200), &["The HR integration is switched off."]);
@@ -209,7 +209,7 @@ fn the_last_hire_fills_the_role_and_a_further_hire_is_not_offered() {
     let (app, hiring, recruiter) = start();
     recruiter.submit(&act_path(&hiring, 0, "hire"), &[]).expect(303);
     let page = follow(&recruiter, recruiter.submit(&act_path(&hiring, 1, "hire"), &[]));
-    assert_has(&page, &["The role is filled and has left the career page."]);
+    assert_has(&page, &["The role is filled, and the career page no longer shows it."]);
     let full = "All positions of the role are filled.";
     let page = recruiter.get(&act_path(&hiring, 2, "hire")).expect(200);
     assert!(page.text().contains(full) && !page.text().contains("<form method=\"post\" action=\"/app/acme"));
@@ -232,10 +232,10 @@ fn the_message_about_a_hire_for_a_role_that_is_not_public_does_not_mention_the_c
     let recruiter = app.browser(&hiring, "owner");
     let path = act_path(&hiring, 0, "hire");
     let page = recruiter.get(&path).expect(200);
-    assert_has(&page, &["This is the last position, so the role becomes filled."]);
+    assert_has(&page, &["This is the last position, so the hire fills the role."]);
     let page = follow(&recruiter, recruiter.submit(&path, &[]));
     assert_has(&page, &["The role is filled."]);
-    assert!(!page.text().contains("left the career page"));
+    assert!(!page.text().contains("career page no longer shows"));
 }
 
 fn a_hire_without_the_required_position_code_shows_the_form_with_the_typed_values() {

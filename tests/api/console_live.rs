@@ -25,7 +25,7 @@ crate::tests![
     an_erasure_removes_the_data_from_the_candidates_page,
     a_queue_shows_what_others_decide,
     an_erased_candidate_leaves_no_name_in_a_queue,
-    acts_in_other_roles_change_nothing_but_the_cursor,
+    acts_on_other_roles_change_nothing_but_the_cursor,
     many_changes_come_in_several_answers,
     a_request_without_a_cursor_gets_one,
     an_unknown_cursor_is_refused_as_gone,
@@ -356,7 +356,7 @@ fn an_erased_candidate_leaves_no_name_in_a_queue() {
     assert!(!answer.text().contains("Candidate 1") && !answer.text().contains("<form"), "{}", answer.text());
 }
 
-fn acts_in_other_roles_change_nothing_but_the_cursor() {
+fn acts_on_other_roles_change_nothing_but_the_cursor() {
     let (app, hiring, owner) = start();
     let first = open(&owner, &board(&hiring));
     let moderator = app.user_with_all(&hiring.staff("moderator"));

@@ -15,7 +15,7 @@ crate::tests![
     fewer_positions_than_hires_give_an_error_beside_the_field,
     a_copy_has_the_values_and_the_steps_of_its_source,
     a_change_by_somebody_else_shows_both_versions,
-    step_changes_and_hires_do_not_conflict_with_a_change_to_the_role,
+    a_renamed_step_and_a_hire_do_not_conflict_with_a_change_to_the_role_but_a_second_save_does,
     a_reverted_change_is_a_conflict,
     an_added_step_and_a_hire_do_not_conflict_with_a_change_to_the_role,
     two_forms_that_race_save_one_version,
@@ -261,7 +261,7 @@ fn an_added_step_and_a_hire_do_not_conflict_with_a_change_to_the_role() {
     assert_eq!(role(&app, &hiring, "name, hired"), "New|1");
 }
 
-fn step_changes_and_hires_do_not_conflict_with_a_change_to_the_role() {
+fn a_renamed_step_and_a_hire_do_not_conflict_with_a_change_to_the_role_but_a_second_save_does() {
     let app = App::start();
     let hiring = app.hiring();
     let (owner, admin) = (app.browser(&hiring, "owner"), app.user_with_all(&hiring.staff("admin")));
@@ -349,7 +349,7 @@ fn an_act_that_the_state_forbids_shows_the_role_as_it_is() {
     let owner = app.browser(&hiring, "owner");
     owner.submit(&path(&hiring, "close"), &[("reason", "First")]).expect(303);
     let page = owner.submit(&path(&hiring, "close"), &[("reason", "Second")]).expect(409).text();
-    assert!(page.contains("the state of the role does not allow it") && page.contains("First"), "{page}");
+    assert!(page.contains("current state does not allow this action") && page.contains("First"), "{page}");
     owner.submit(&path(&hiring, "open"), &[]).expect(409);
     owner.submit(&path(&hiring, "delete"), &[]).expect(409);
     assert_eq!(role(&app, &hiring, "status, close_reason"), "closed|First");
@@ -367,17 +367,18 @@ fn the_board_and_the_list_of_roles_show_the_closing_date_until_the_role_is_close
     let list = format!("/app/{}/roles", hiring.slug);
     let board = format!("{list}/{}", hiring.role_id);
     let texts = |query: &str| [&list, &board].map(|path| owner.get(&format!("{path}?{query}")).expect(200).text());
-    assert!(!texts("status=open").concat().contains("Applications until"));
+    assert!(!texts("status=open").concat().contains("Applications accepted until"));
     save(&owner, &hiring, &[("closesOn", "2026-12-31")]).expect(303);
-    for (query, closing) in
-        [("status=open", "Applications until 31 December 2026"), ("lang=de", "Bewerbungen bis 31. Dezember 2026")]
-    {
+    for (query, closing) in [
+        ("status=open", "Applications accepted until 31 December 2026"),
+        ("lang=de", "Bewerbungen bis 31. Dezember 2026"),
+    ] {
         for text in texts(query) {
             assert!(text.contains(closing), "{closing} is not in:\n{text}");
         }
     }
     owner.submit(&path(&hiring, "close"), &[("reason", "Enough people have applied")]).expect(303);
-    assert!(!texts("status=closed").concat().contains("Applications until"));
+    assert!(!texts("status=closed").concat().contains("Applications accepted until"));
 }
 
 fn a_draft_is_deleted_unless_it_has_applications() {

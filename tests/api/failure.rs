@@ -141,8 +141,8 @@ fn a_refusal_is_replaced_by_unavailable_when_its_usage_row_cannot_be_written() {
     let app = App::start();
     let hiring = app.hiring();
     let (key_id, secret) = app.make_key(&hiring.staff("owner"));
-    let unscoped = json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] });
-    let (unscoped_id, unscoped) = app.make_key_with(&unscoped);
+    let scopeless = json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] });
+    let (scopeless_id, scopeless) = app.make_key_with(&scopeless);
     let none = "/api/v1/candidate-steps/none/reject";
     let long = " ".repeat(128 * 1_024 + 1);
     let requests = || {
@@ -155,7 +155,7 @@ fn a_refusal_is_replaced_by_unavailable_when_its_usage_row_cannot_be_written() {
         let get = |client, path: &str| Runner { method: "GET", ..Runner::post(client, path) };
         vec![
             (get(app.key(&secret), "/api/admin/api-keys"), 403, "forbidden"),
-            (Runner::post(app.key(&unscoped), &hiring.reject(0)), 403, "insufficient_scope"),
+            (Runner::post(app.key(&scopeless), &hiring.reject(0)), 403, "insufficient_scope"),
             (post(app.key(&secret), &hiring.reject(0), "[]"), 400, "bad_request"),
             (post(app.key(&secret), &hiring.reject(0), &long), 413, "payload_too_large"),
             (
@@ -180,12 +180,12 @@ fn a_refusal_is_replaced_by_unavailable_when_its_usage_row_cannot_be_written() {
         let usage = app.admin().get(&format!("/api/admin/api-keys/{id}/usage")).expect(200).json();
         usage["data"]["key"]["requestCount"].clone()
     };
-    assert_eq!((count(&key_id), count(&unscoped_id)), (json!(0), json!(0)));
+    assert_eq!((count(&key_id), count(&scopeless_id)), (json!(0), json!(0)));
     // After the lock is released, the same requests get their own answers and usage rows.
     for (runner, status, code) in requests() {
         race(vec![runner]).remove(0).refused(status, code);
     }
-    assert_eq!((count(&key_id), count(&unscoped_id)), (json!(5), json!(1)));
+    assert_eq!((count(&key_id), count(&scopeless_id)), (json!(5), json!(1)));
 }
 
 /// Asserts that a 503 answer shows the form again with its input. Returns the text of the page.

@@ -12,7 +12,7 @@ use crate::support::{App, Client};
 
 crate::tests![
     an_invalid_host_is_a_bad_request,
-    any_transfer_encoding_other_than_one_chunked_is_refused,
+    any_transfer_encoding_other_than_a_single_chunked_is_refused,
     an_encoded_body_is_unsupported,
     a_content_encoding_without_a_body_is_ignored,
     an_announced_body_over_the_limit_is_refused_before_it_arrives,
@@ -103,7 +103,7 @@ fn an_invalid_host_is_a_bad_request() {
     }
 }
 
-fn any_transfer_encoding_other_than_one_chunked_is_refused() {
+fn any_transfer_encoding_other_than_a_single_chunked_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     let path = format!("{}/apply", hiring.portal());

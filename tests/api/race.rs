@@ -27,7 +27,7 @@ pub(crate) const ROUNDS: usize = rounds(50, 200);
 /// The number of rounds for which one imported organization is used.
 pub(crate) const ORGANIZATION_ROUNDS: usize = rounds(50, 200);
 
-/// An organization with many roles. Each role has two steps and the same number of applications.
+/// An organization with many roles. Each role has two steps, and all roles have the same number of applications.
 pub(crate) struct RaceOrganization {
     organization_id: String,
     slug: String,

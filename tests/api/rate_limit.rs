@@ -68,8 +68,8 @@ fn every_authenticated_answer_reports_what_is_left() {
     let app = limited(60);
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
-    let unscoped = json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] });
-    let unscoped = app.key(&app.make_key_with(&unscoped).1);
+    let scopeless = json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] });
+    let scopeless = app.key(&app.make_key_with(&scopeless).1);
     app.pass(60);
     let long = vec![b' '; 128 * 1_024 + 1];
     let (reject, json_type) = (hiring.reject(0), ("Content-Type", "application/json"));
@@ -89,7 +89,7 @@ fn every_authenticated_answer_reports_what_is_left() {
         let left = format!("\"default\";r={};t={taken}", 60 - taken);
         assert_eq!(limit_fields(answer), (Some("\"default\";q=60;w=60"), Some(left.as_str())));
     }
-    let answer = unscoped.post_empty(&reject).refused(403, "insufficient_scope");
+    let answer = scopeless.post_empty(&reject).refused(403, "insufficient_scope");
     assert_eq!(limit_fields(&answer), (Some("\"default\";q=60;w=60"), Some("\"default\";r=59;t=1")));
     let admin = app.admin();
     for (answer, left) in [
@@ -268,16 +268,16 @@ fn a_refused_request_is_not_in_the_usage_log() {
 fn the_limit_is_checked_before_scope_body_and_resource() {
     let app = limited(4);
     let hiring = app.hiring();
-    let unscoped = json!({ "name": "n", "userId": hiring.staff("member"), "scopes": [] });
-    let (_, unscoped) = app.make_key_with(&unscoped);
+    let scopeless = json!({ "name": "n", "userId": hiring.staff("member"), "scopes": [] });
+    let (_, scopeless) = app.make_key_with(&scopeless);
     let member = app.user(&hiring.staff("member"));
-    let unscoped = app.key(&unscoped);
-    assert_eq!((passing(&member, 5), passing(&unscoped, 5), passing(&app.admin(), 5)), (4, 4, 2));
+    let scopeless = app.key(&scopeless);
+    assert_eq!((passing(&member, 5), passing(&scopeless, 5), passing(&app.admin(), 5)), (4, 4, 2));
     let long = vec![b' '; 128 * 1_024 + 1];
     let refused = [
         member.get(KEYS),
         member.post_empty(&hiring.reject(0)),
-        unscoped.post_empty(&hiring.reject(0)),
+        scopeless.post_empty(&hiring.reject(0)),
         member.send("POST", &hiring.reject(0), &[("Content-Type", "text/plain")], b"{"),
         member.send("POST", &hiring.reject(0), &[], &long),
         app.admin().post(KEYS, &json!({})),

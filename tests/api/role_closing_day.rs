@@ -341,10 +341,10 @@ fn closing_by_staff_and_by_the_job_is_recorded_once() {
 
 fn a_posting_shows_its_closing_date_in_every_language() {
     let (app, hiring, client) = start();
-    lacks(&page(&app, &role_path(&hiring)), &["Apply until"]);
+    lacks(&page(&app, &role_path(&hiring)), &["Apply by"]);
     client.patch(&hiring.role(), &json!({ "closesOn": "2026-12-01" })).expect(200);
     for (language, label, day) in [
-        ("en", "Apply until", "1 December 2026"),
+        ("en", "Apply by", "1 December 2026"),
         ("de", "Bewerbung bis", "1. Dezember 2026"),
         ("fr", "Candidature jusqu’au", "1er décembre 2026"),
         ("es", "Candidaturas hasta el", "1 de diciembre de 2026"),
@@ -354,8 +354,8 @@ fn a_posting_shows_its_closing_date_in_every_language() {
         has(&page(&app, &format!("{}?lang={language}", careers(&hiring))), &[&format!("<li>{label} {day}</li>")]);
     }
     client.patch(&hiring.role(), &json!({ "closesOn": null })).expect(200);
-    lacks(&page(&app, &role_path(&hiring)), &["Apply until"]);
-    lacks(&page(&app, &careers(&hiring)), &["Apply until"]);
+    lacks(&page(&app, &role_path(&hiring)), &["Apply by"]);
+    lacks(&page(&app, &careers(&hiring)), &["Apply by"]);
 }
 
 fn search_engines_and_job_boards_get_the_time_at_which_the_closing_date_ends() {

@@ -123,12 +123,12 @@ fn accepted_and_refused_decisions_have_a_usage_row() {
     assert_each_has_a_row(&app, &app.make_key(&hiring.staff("owner")), &requests);
     let member = app.make_key(&hiring.staff("member"));
     assert_each_has_a_row(&app, &member, &[post(&hiring.reject(2), REJECT, b"", (403, "forbidden"))]);
-    let unscoped = app.make_key_with(&json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] }));
+    let scopeless = app.make_key_with(&json!({ "name": "n", "userId": hiring.staff("owner"), "scopes": [] }));
     let requests = [
         post(&hiring.reject(2), REJECT, b"", (403, "insufficient_scope")),
         post("/api/v1/candidate-steps/none/hire", HIRE, b"{", (403, "insufficient_scope")),
     ];
-    assert_each_has_a_row(&app, &unscoped, &requests);
+    assert_each_has_a_row(&app, &scopeless, &requests);
 }
 
 fn accepted_and_refused_admin_requests_have_a_usage_row() {

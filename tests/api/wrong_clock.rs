@@ -16,7 +16,7 @@ crate::tests![
     an_expired_key_that_was_refused_stays_refused_when_the_clock_goes_back,
     an_unused_expired_key_stays_refused_when_the_clock_goes_back,
     a_session_that_was_refused_stays_ended_when_the_clock_goes_back,
-    a_repeat_does_not_act_twice_while_the_clock_is_ahead,
+    a_repeated_request_does_not_act_again_while_the_clock_is_ahead,
     usage_rows_from_a_clock_ahead_are_redated_in_order,
     many_usage_rows_of_several_keys_are_redated_in_order,
     deliveries_postponed_by_a_wrong_clock_are_brought_forward,
@@ -79,7 +79,7 @@ fn a_session_that_was_refused_stays_ended_when_the_clock_goes_back() {
     assert_eq!(app.sql("SELECT count(*) FROM sessions"), ["0"]);
 }
 
-fn a_repeat_does_not_act_twice_while_the_clock_is_ahead() {
+fn a_repeated_request_does_not_act_again_while_the_clock_is_ahead() {
     let app = App::start();
     let key = |name: &str| app.admin().with_header("Idempotency-Key", name);
     let organization = |slug: &str| json!({ "slug": slug, "name": "Acme" });

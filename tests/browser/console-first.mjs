@@ -32,6 +32,6 @@ export async function check(browser, company, fault) {
   if (acts > ACTS_MAX || seconds > SECONDS_MAX) {
     fault(`the first decision took ${acts} clicks and keys, and ${seconds} s`);
   }
-  console.log(`  the first decision took ${acts} clicks and keys, ${seconds.toFixed(1)} s after the link was opened`);
+  console.log(`  the first decision took ${acts} clicks and keys, and ${seconds.toFixed(1)} s from the opening of the link`);
   await context.close();
 }

@@ -1,4 +1,4 @@
-// Checks that the staff console shows scripts that candidates and staff enter as plain text, and never executes them.
+// Checks that the staff console shows as plain text any script that candidates or staff enter, and never executes it.
 
 import { HOSTILE, base, call } from './company.mjs';
 import { apply, field, fill, open, screenshot, send, visitor } from './browser.mjs';

@@ -95,7 +95,8 @@ async function board(page, base, fault) {
   await page.locator('#say:empty').waitFor({ state: 'attached' });
 }
 
-/// The role is closed, and everybody who is in progress is rejected at once.
+/// The role is closed and then closed out: five of its six candidates are rejected together, these rejections are
+/// undone, and then all six candidates are rejected.
 async function closeOut(page, base, key, fault) {
   const options = { method: 'POST', headers: { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json' } };
   await fetch(`${base}/api/v1/roles/role_later/close`, { ...options, body: JSON.stringify({ reason: 'a hiring freeze' }) });

@@ -7,7 +7,7 @@ import { statSync } from 'node:fs';
 import { apply, field, fill, send, visitor } from './browser.mjs';
 import { serve } from './service.mjs';
 
-/// The README shows these pictures side by side, and some readers load them over a slow connection.
+/// The maximum size of a picture. The README shows several, and some readers load them over a slow connection.
 const BYTES_MAX = 150000;
 
 const ROLE = 'role_controls-engineer';

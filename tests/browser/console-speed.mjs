@@ -1,4 +1,4 @@
-// Decides on 200 of the 2,000 candidates of a role with one key press each, and prints the times from the key press to
+// Decides on 200 of a role's 2,000 candidates, with one key press for each, and prints the times from the key press to
 // the painted page. Also prints the main thread's time per frame while the board scrolls. Other work on the machine
 // changes these times, so the test does not judge them. A missing card or a lost decision is a fault.
 

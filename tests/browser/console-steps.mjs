@@ -42,7 +42,7 @@ async function sends(page, act) {
 
 async function drag(page, fault) {
   await dragOver(page, step(page, 3), step(page, 1));
-  expectEqual('the marked step', await page.locator('.pipeline > .over').count(), 1, fault);
+  expectEqual('the number of marked steps', await page.locator('.pipeline > .over').count(), 1, fault);
   await screenshot(page, 'console-steps-drag');
   await page.keyboard.press('Escape');
   expectEqual('elements of the drag after Escape', await page.locator('.ghost, .over, .lifted').count(), 0, fault);

@@ -1,6 +1,6 @@
-// Checks that candidates see nothing of a decision that is undone: a rejection, an advance, and a rejection of 200
-// candidates at once. The status page and the download must be the same before the decision, after it, and after the
-// undo.
+// Checks that candidates see nothing of decisions that are undone: an advance, a rejection, and a decision batch that
+// rejects 200 candidates. The status page and the download must be the same before each decision, after it, and after
+// its undo.
 
 import { writeFileSync } from 'node:fs';
 

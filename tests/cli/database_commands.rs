@@ -31,7 +31,7 @@ fn import_export_and_check_work_on_a_postgresql_server_as_on_a_file() {
     server.psql(&database, "UPDATE organization_statuses SET in_progress = 1");
     let output = dir.run(&["check", "--db", &url]);
     assert_eq!((output.code, output.stdout.lines().count()), (Some(1), 1), "{output:?}");
-    // On a PostgreSQL server, the limit for a running service applies even while no service runs.
+    // On a PostgreSQL server, an import of more than 20,000 applications is refused even while no service runs.
     let rows: String = (0..20_001).map(|number| format!("Name {number},q{number}@example.org\n")).collect();
     dir.write("people.csv", format!("name,email\n{rows}"));
     let refused = dir.run(&csv);

@@ -400,8 +400,8 @@ fn a_listed_candidate_with_a_later_hold_is_reported_and_not_erased() {
     let service = dir.serve(&["--db", "a.db"]);
     send(&service, &key, "PUT", "/api/v1/candidates/cand_1/hold", &json!({ "reason": "a case" }));
     service.stop("TERM");
-    // In the file, the second candidate has no change after the one that their line names. The service therefore takes
-    // the file for an older copy and erases this candidate again.
+    // The line of the second candidate names a change that is later than every change to this candidate in the file.
+    // The service therefore takes the file for an older copy and erases this candidate again.
     let later = i64::MAX / 2;
     let lines = format!("cand_1 at={later} activity=0\ncand_1 own at=1 activity=9\ncand_2 at={later} activity=9\n");
     dir.write("a.db.erased", &lines);

@@ -194,7 +194,7 @@ fn the_settings_file_has_the_options_of_a_service_that_orders_its_certificate() 
 }
 
 #[test]
-fn the_service_listens_on_the_port_of_the_url() {
+fn the_listen_setting_has_the_port_of_the_url() {
     let dir = WorkDir::new();
     Authority::new().write(&dir);
     let files = ["--tls", "files", "--tls-cert", CERT, "--tls-key", KEY];

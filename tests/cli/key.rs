@@ -23,7 +23,7 @@ fn list(dir: &WorkDir) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn key_create_prints_only_a_working_key() {
+fn key_create_prints_a_working_key_and_nothing_else_on_standard_output() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let service = dir.serve(&["--db", "a.db"]);

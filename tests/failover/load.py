@@ -1,8 +1,8 @@
 """Clients that act until they are stopped, and the ledger of the answers.
 
-Each client has an API key and works on one role after another. Every act has an Idempotency-Key. If an answer is missing
-or is a 5xx, the client repeats the request at the next server, as a careful caller does. Sometimes it gives up instead
-and begins with another role, as a person would. Sometimes it repeats a request that was confirmed.
+Each client has an API key and works on one role after another. Every act has an Idempotency-Key. If an answer is
+missing or is a 5xx, the client repeats the request at the next server, as a careful caller does. Sometimes it gives up
+instead and begins with another role, as a person would. Sometimes it repeats a request that was confirmed.
 """
 
 import itertools
@@ -24,7 +24,7 @@ PAUSE_S = 0.12
 ANSWER_S = 60
 # The probabilities that a client repeats a confirmed request, and that it gives up after a missing answer or a 5xx.
 REPEATS, GIVES_UP = 0.05, 0.1
-# A service that answers 503 has done nothing. After any other missing confirmation, the outcome is unknown.
+# A service that answers with a 503 has done nothing. After any other missing confirmation, the outcome is unknown.
 UNAVAILABLE = 503
 
 # A request, named by its User-Agent, which the usage row has too.

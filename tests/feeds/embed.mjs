@@ -80,7 +80,7 @@ assert.deepEqual([list.label, list.lang, list.status, list.retry], ['Open roles'
 assert.ok(list.facts.includes('Engineering · Rostock, Germany · Hybrid · €68,000 – €86,000 a year'), list.facts.join('\n'));
 for (const { closesOn } of roles.filter((role) => role.closesOn)) {
   const day = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' }).format(new Date(closesOn));
-  assert.ok(list.facts.some((fact) => fact.endsWith(`Apply until ${day}`)), `${closesOn}: ${list.facts.join('\n')}`);
+  assert.ok(list.facts.some((fact) => fact.endsWith(`Apply by ${day}`)), `${closesOn}: ${list.facts.join('\n')}`);
 }
 // puppeteer defines its own globals.
 const names = (await globals()).filter((name) => !before.includes(name) && !/^(puppeteer_|__aria)/.test(name));

@@ -19,7 +19,7 @@ const CLIENTS: usize = 8;
 /// The number of candidates of each client, enough for all its decisions.
 const CANDIDATES: usize = rounds(4, 20);
 
-/// The number of times that the test ends all sessions of the service.
+/// The number of times that the test ends all database sessions of the service.
 const CUTS: usize = rounds(12, 100);
 
 /// The number of decisions that must be confirmed between two failures.
@@ -57,7 +57,7 @@ impl Outage {
         wait_until(|| self.postgres.psql("postgres", &format!("SHOW {setting}")) == value);
     }
 
-    /// Ends all sessions of the service. Returns the number of those that were in a transaction.
+    /// Ends all database sessions of the service. Returns the number of those that were in a transaction.
     fn end_sessions(&self) -> usize {
         let sql = "SELECT count(*) FILTER (WHERE is_busy)
                    FROM (

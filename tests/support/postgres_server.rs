@@ -84,7 +84,7 @@ pub(crate) struct TestServer {
 /// Returns the server that most tests share, or `None` if PostgreSQL is not installed.
 ///
 /// # Panics
-/// If PostgreSQL is not installed although the variable `CI` is set.
+/// Panics if PostgreSQL is not installed although the variable `CI` is set.
 pub(crate) fn shared() -> Option<&'static TestServer> {
     static SERVER: OnceLock<Option<TestServer>> = OnceLock::new();
     SERVER.get_or_init(|| TestServer::start(&[])).as_ref()

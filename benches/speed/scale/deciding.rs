@@ -1,5 +1,6 @@
 //! Decisions on a file with too few applications for all decisions of the bench. The bench reopens the applications
-//! after each batch.
+//! after each batch. A batch here is a number of single decisions, each in a request of its own. It is not a
+//! decision batch.
 
 use std::sync::Arc;
 use std::time::Duration;

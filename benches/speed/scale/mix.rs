@@ -59,7 +59,7 @@ impl Mix {
         let mut applications: Vec<usize> = (0..size.applications).collect();
         let mut random = Random::new(4);
         random.shuffle(&mut applications);
-        // Keys that the bench revokes must not decide.
+        // Decisions must not use keys that the bench revokes.
         applications.retain(|application| size.decider(*application) < KEYS - SPARE_KEYS);
         Self {
             size,

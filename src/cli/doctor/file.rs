@@ -27,7 +27,8 @@ const AREA: &str = "permissions";
 /// Reports the problems of the file. Returns whether commands can read the file.
 pub(super) fn examine(path: &Path, world: &dyn World, report: &mut Report) -> bool {
     let opened = prepare_to_read(path);
-    // If the log is empty, closing this connection removes the files that the previous connection created.
+    // `prepare_to_read` may have created the files of the write-ahead log. If the log is empty, closing this connection
+    // removes these files.
     let _ = store::read_unchanged(path, world, |_| Ok(()));
     let shown = path.display();
     match &opened {

@@ -49,7 +49,7 @@ impl Args {
         ];
         let finding = |option, instead| Finding {
             option,
-            sentence: format!("--{option} needs a file for --db, which is a PostgreSQL server; {instead}"),
+            sentence: format!("--{option} needs a file for --db, but --db names a PostgreSQL server; {instead}"),
         };
         options.into_iter().filter(|(_, is_set, _)| *is_set).map(|(option, _, why)| finding(option, why)).collect()
     }

@@ -1,9 +1,9 @@
 //! Counts that all servers share, for example of failed sign-ins: a table in which an act locks the counts that it
 //! needs, applies its rule to them, and changes them.
 //!
-//! These transactions do not wait for the writer, and no decision depends on them. The table is unlogged, so a change
-//! to a count does not wait for the disk. A crash of the database server or a failover empties the table, as a restart
-//! clears the counts in memory.
+//! These transactions do not wait for the writer, and no decision on an application depends on them. The table is
+//! unlogged, so a change to a count does not wait for the disk. A crash of the database server or a failover empties
+//! the table, as a restart clears the counts in memory.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -106,7 +106,7 @@ pub(crate) fn sweep(readers: &Readers, now: Timestamp) -> Result<(), Error> {
 const BEGIN: &str = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SET LOCAL synchronous_commit = off";
 
 /// Returns the statements that begin a transaction and lock the counts, including those that do not exist yet. The keys
-/// are in order, so two acts cannot deadlock. A conflicting row is locked, but not changed.
+/// are in order, so two acts cannot deadlock. A row that exists is locked, but not changed.
 fn lock(keys: &BTreeSet<CountKey>) -> String {
     let rows = keys.iter().map(|key| format!("({}, {}, 0, 0, 0, 0)", literal(key), key.kind));
     format!(

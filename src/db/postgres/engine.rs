@@ -1,5 +1,5 @@
 //! The engine behind the writer thread: it runs queued jobs in batches, appends log rows, and calls the hooks around
-//! each transaction, as the engine of a SQLite file does. A batch of decisions takes one commit.
+//! each transaction, as the engine of a SQLite file does. All jobs of a batch share one commit.
 //!
 //! A transaction may run more than once (see [`super::writer`]). Before each further run, the hooks undo the effects of
 //! the run before it.
@@ -66,7 +66,8 @@ impl<H: Hooks> Engine<H> {
         self.writer.refuse_waiting_by(refuse);
     }
 
-    /// Removes the registration of the writer. If this fails, a later registration removes the row.
+    /// Removes the registration of the writer. If this fails, the registration of another writer removes the outdated
+    /// row later.
     pub(crate) fn finish(&self) {
         let _ = self.writer.finish();
     }
@@ -193,7 +194,8 @@ impl<H: Hooks> Engine<H> {
         let Parts { hooks, broken, .. } = &self.parts;
         hooks.discard_state();
         if matches!(error, Error::OutcomeUnknown(_)) {
-            // The effects outside the database remain, and the work after an erasure is done as after a commit.
+            // The commit may have happened. The effects outside the database therefore remain, and the hook that runs
+            // after a commit runs now.
             hooks.committed();
             return Err(error);
         }

@@ -17,7 +17,7 @@ use crate::db::upgrade::{self, Engine, EngineStep, PARTIAL_COPY_ID, Upgrade};
 /// The maximum time for the commit of a new or upgraded schema.
 const COMMIT_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// The statements that limit how long a preparation waits. The upgrade by another server can take a minute. The wait
+/// The statements that limit how long a preparation waits. An upgrade by another server can take a minute. The wait
 /// for the tables themselves is shorter, because requests would wait behind the upgrade.
 const WAIT_FOR_OTHERS: &str = "SET LOCAL lock_timeout = '60s'";
 const WAIT_FOR_TABLES: &str = "SET LOCAL lock_timeout = '5s'";

@@ -133,9 +133,9 @@ impl Backend {
         condition.map(Self).ok_or_else(|| Error::Defect("the server does not list this session".to_owned()))
     }
 
-    /// Ends this session from another one if it waits for its client inside a transaction. The client is gone, and the
-    /// transaction holds the lock of all writers. This function does not end a session that is committing: its commit
-    /// would become visible before the standby has it.
+    /// Ends this session, through the connection of another session, if this session waits for its client inside a
+    /// transaction. The client is gone, and the transaction holds the lock of all writers. This function does not end a
+    /// session that is committing: its commit would become visible before the standby has it.
     pub(super) fn end_if_waiting(&self, connection: &Connection) -> Result<(), Error> {
         let sql = format!(
             "SELECT pg_terminate_backend(pid)

@@ -103,7 +103,7 @@ BEGIN
   DROP TABLE engine_copy_steps;
 END $$;";
 
-/// Opens a database that no service uses, and prevents other programs of the service from writing to it.
+/// Opens a database that no service uses, and prevents services and commands from writing records to it.
 pub(in super::super) fn open_source(db: &Path, schema: &SharedSchema) -> Result<SharedConnection, TransferError> {
     let target = Target::of(db).map_err(refused)?;
     prepare::prepare(&target, &of_server(schema, APPLICATION_ID), Purpose::Use).map_err(refused)?;

@@ -51,7 +51,7 @@ fn without_nul(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { Cow::Owned(text.replace('\0', "\u{fffd}")) } else { Cow::Borrowed(text) }
 }
 
-/// Converts as SQLite does when it stores an integer in a column of real numbers.
+/// Converts an integer as SQLite does when it stores the integer in a column of real numbers.
 #[expect(clippy::cast_precision_loss, reason = "the column has this precision")]
 fn real(number: i64) -> f64 {
     number as f64

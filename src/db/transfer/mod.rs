@@ -1,5 +1,5 @@
-//! The copy of a whole database to the other engine or to another server, table by table and in the order of the
-//! primary keys.
+//! The copy of a whole database to the other engine or to another PostgreSQL database, table by table and in the order
+//! of the primary keys.
 //!
 //! The copy is resumable without a record of its progress: each transaction adds the next rows of one table, so the
 //! copy continues after the greatest key in the destination. Until the copy is complete, the destination has the mark

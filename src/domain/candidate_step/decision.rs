@@ -33,7 +33,7 @@ pub struct StepFacts {
     pub require_external_position_id: bool,
     /// The role of the application.
     pub role_id: RoleId,
-    /// The positions of the role.
+    /// The seats of the role: its status, positions and hires.
     pub seats: Seats,
     /// The candidate of the application.
     pub candidate_id: CandidateId,
@@ -74,7 +74,7 @@ pub struct Decision {
     pub application_status: ApplicationStatus,
     /// The details of the hire, if the candidate is hired after the decision.
     pub hire: Option<HireRecord>,
-    /// The role's positions after the decision.
+    /// The seats of the role after the decision.
     pub seats: Seats,
     /// The role step of the candidate's current step after the decision, if the application is then in progress.
     pub at_role_step: Option<RoleStepId>,

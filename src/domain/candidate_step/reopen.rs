@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn reopening_the_last_rejected_step_restores_the_application() {
+    fn an_application_is_restored_when_all_its_rejected_steps_are_reopened() {
         let whole = facts(&[Validated, InProgress, Pending], 0);
         let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]];
         for rejection_order in orders {

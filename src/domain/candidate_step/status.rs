@@ -5,7 +5,7 @@ use crate::domain::words::words;
 words! {
     /// The status of a candidate step.
     StepStatus {
-        /// The candidate has not reached the step.
+        /// The step is still ahead of the candidate.
         Pending = "pending",
         /// The candidate is at the step.
         InProgress = "in_progress",

@@ -97,7 +97,7 @@ fn require_last<'a>(acts: &'a [AttributedAct], caller: &UserId) -> Result<&'a Pa
 fn acted_since(last: &AttributedAct) -> Refusal {
     let who = last.by.as_ref().map_or("the candidate", |by| &by.name);
     let what = match last.act.act {
-        ActKind::Validated => "passed the candidate at a step",
+        ActKind::Validated => "validated a step",
         ActKind::Moved => "moved the candidate",
         ActKind::Rejected => "rejected the candidate",
         ActKind::Reopened => "reopened a step",

@@ -51,7 +51,7 @@ const RUN_CHARACTERS_MIN: usize = 3;
 pub enum PasswordFault {
     /// The password is too short or too long. The value is its number of characters.
     Length(usize),
-    /// The password repeats a string of fewer than twelve characters.
+    /// The password only repeats a string of fewer than twelve characters.
     Repeats,
     /// The password is little more than the user's address or name.
     OfUser,
@@ -70,8 +70,8 @@ impl PasswordFault {
             }
             Self::Repeats => {
                 format!(
-                    "this password repeats a string of fewer than {CHARACTERS_MIN} characters and is easy to guess; \
-                     choose another one"
+                    "this password only repeats a string of fewer than {CHARACTERS_MIN} characters and is easy to \
+                     guess; choose another one"
                 )
             }
             Self::OfUser => {
@@ -134,7 +134,7 @@ fn character_lists<'a>(texts: impl Iterator<Item = &'a str>) -> Vec<Vec<char>> {
     texts.map(|text| text.chars().collect()).collect()
 }
 
-/// Returns whether the password repeats a string of fewer than twelve characters.
+/// Returns whether the password only repeats a string of fewer than twelve characters.
 fn is_repetition(characters: &[char]) -> bool {
     let count = characters.len();
     (1..CHARACTERS_MIN.min(count / 2 + 1)).any(|unit| (unit..count).all(|at| characters[at] == characters[at - unit]))

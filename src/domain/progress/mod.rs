@@ -53,7 +53,7 @@ pub enum Stage {
     Done,
     /// The candidate is at the step.
     Current,
-    /// The candidate has not reached the step.
+    /// The step is still ahead of the candidate.
     Upcoming,
     /// A move or a hire skipped the step.
     Skipped,

@@ -171,8 +171,9 @@ fn decode_undo(_: &Ctx, request: &Request) -> Result<UndoInput, Error> {
 /// application. The items of the other decisions show the refusal as their outcome.
 ///
 /// # Errors
-/// `not_found` if the role or the batch does not exist, or the caller may not see it; `forbidden` for a plain member,
-/// and for a user who did not make the decisions; `conflict` if the batch was undone, or after 10 minutes.
+/// `not_found` if the role does not exist, the caller may not see it, or it has no such batch; `forbidden` for a plain
+/// member, and for a user who did not make the decisions; `conflict` if the batch was already undone, or after 10
+/// minutes.
 fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &UndoInput) -> Result<Reply, Error> {
     let (organization_id, roles) = visible::role(tx, caller, &input.role)?;
     let role = BatchRole { organization_id: &organization_id, id: &input.role };

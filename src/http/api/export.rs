@@ -1,4 +1,4 @@
-//! `GET /api/v1/candidates/{id}/export`: everything that the service stores about a candidate, in one document.
+//! `GET /api/v1/candidates/{id}/export`: the data that the service stores about a candidate, in one document.
 //!
 //! The document lists attachments without their content. Staff download attachments one by one.
 
@@ -48,7 +48,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<ExportInput, Error> {
     Ok(ExportInput { id: request.id_param("id", CANDIDATE_NOT_VISIBLE)?, sends_content })
 }
 
-/// `GET /api/v1/candidates/{id}/export`: returns all data about the candidate, including the messages to HR systems and
+/// `GET /api/v1/candidates/{id}/export`: returns the data about the candidate, including the messages to HR systems and
 /// the answers of these systems.
 ///
 /// # Errors

@@ -147,8 +147,8 @@ fn decode_sign_in(ctx: &Ctx, request: &Request) -> Result<SignInInput, Error> {
     Ok(SignInInput { checked, code: Some(code) })
 }
 
-/// Checks the password. A sign-in with an unknown address takes as long as one with a known address, and fails and is
-/// throttled in the same way. This hides which addresses have accounts.
+/// Checks the password. A sign-in with an unknown address fails in the same way as one with a wrong password: it takes
+/// as long, gets the same answer and is throttled alike. This hides which addresses have accounts.
 ///
 /// # Errors
 /// `rate_limited` after too many failures; `unauthorized` for a wrong address or password.

@@ -135,8 +135,8 @@ impl Server {
         };
         match (closed, ended) {
             (Closed::Halted(halt), _) => {
-                // Leak the store: dropping its last connection would checkpoint the log, but a halted file must not
-                // change.
+                // Leak the store: dropping its last connection would checkpoint the write-ahead log, but the file of a
+                // halted store must not change.
                 ctx.telemetry.flush();
                 std::mem::forget(ctx);
                 Stopped::Broken(halt)

@@ -94,7 +94,8 @@ pub struct Ctx {
     /// The memory of past password checks, which later checks reuse. It is freed after [`HASH_MEMORY_IDLE_MAX`] without
     /// a check. The hash of a new password uses memory of its own.
     hash_memory: Mutex<HashMemories>,
-    /// The limit on multipart forms that arrive at the same time. Such a form can contain a file.
+    /// The limit on multipart forms that arrive at the same time. Such a form can contain a file. Beyond this limit,
+    /// the service accepts only forms that it can show again, and discards their files ([`Ctx::text_forms`]).
     pub(super) uploads: Permits,
     /// The limit on multipart forms whose files are discarded because [`Ctx::uploads`] had no free permit.
     pub(super) text_forms: Permits,
@@ -134,15 +135,15 @@ const HASHES_WAITING_MAX: usize = 64;
 const CLIENT_HASHES_WAITING_MAX: usize = 16;
 
 /// The maximum number of multipart forms that arrive at the same time, at about 200 KiB of memory each: enough for a
-/// career fair.
+/// career fair. Forms beyond this number count towards `TEXT_FORMS_MAX`.
 pub const UPLOADS_MAX: usize = 128;
 
 /// The maximum number of multipart forms that arrive from one client address at the same time. It is enough for an
 /// office or a classroom, and it leaves permits for others.
 pub const CLIENT_UPLOADS_MAX: usize = 16;
 
-/// The maximum number of multipart forms whose files are discarded and that arrive at the same time, in total and from
-/// one client address. Each uses about 200 KiB of memory.
+/// The maximum numbers of further multipart forms that arrive at the same time, and whose files are discarded: in
+/// total, and from one client address. Each form uses about 200 KiB of memory.
 const TEXT_FORMS_MAX: usize = 64;
 const CLIENT_TEXT_FORMS_MAX: usize = 4;
 

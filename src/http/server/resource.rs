@@ -1,4 +1,5 @@
-//! The resource, audience and idempotency of a route: typed facts that are never derived from the spelling of its path.
+//! The resource, audience and idempotency of a route: typed properties that are never derived from the spelling of its
+//! path.
 
 use crate::domain::user::{CallerRoles, Principal};
 use crate::store::{Error, Tx};

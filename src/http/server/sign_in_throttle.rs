@@ -252,7 +252,8 @@ impl SignInAttempt {
         }
     }
 
-    /// Returns the sources for which a failure counts against the account.
+    /// Returns the sources for which the account's failures are counted, each with the factor by which its limit is
+    /// multiplied.
     fn sources(&self) -> impl Iterator<Item = (Source, u32)> {
         let device = match self.familiarity {
             Familiarity::FamiliarDevice(device) => Some((Source::Device(device), 1)),
@@ -261,7 +262,7 @@ impl SignInAttempt {
         self.networks().map(|(network, factor)| (Source::Network(network), factor)).chain(device)
     }
 
-    /// Returns the networks against which a failure counts.
+    /// Returns the networks for which a failure is counted, each with the factor by which its limit is multiplied.
     fn networks(&self) -> impl Iterator<Item = (Network, u32)> {
         let levels = match self.familiarity {
             Familiarity::Unfamiliar => usize::MAX,

@@ -22,7 +22,7 @@ use crate::store::{self, Error, Tx};
 /// Plans the import of an export.
 ///
 /// # Errors
-/// A refusal if an earlier import already added all jobs, applications and files. Otherwise an error of the database.
+/// A refusal if an earlier import already added all jobs, applications and files; or an error of the database.
 pub fn plan(tx: &Tx<'_>, mut export: Export, organization: OrganizationId) -> Result<ImportPlan, Error> {
     let mut notices = std::mem::take(&mut export.notices);
     let first = export.jobs.first().map(|job| export.system.role_id(&job.id));

@@ -1,4 +1,4 @@
-//! A job that becomes a role, or that belongs to an existing role, with its seats.
+//! A job that becomes a role, or that belongs to an existing role, and the seats of this role.
 
 use std::collections::HashMap;
 

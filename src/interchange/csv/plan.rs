@@ -19,7 +19,7 @@ use crate::world::World;
 ///
 /// # Errors
 /// A refusal if the role given for all rows does not exist, or if no role is given and the table has no column for
-/// roles. Otherwise an error of the database.
+/// roles; or an error of the database.
 pub fn plan(
     tx: &Tx<'_>,
     world: &dyn World,

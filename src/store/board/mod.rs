@@ -97,7 +97,7 @@ pub(super) const BY_STEP: &str = "SELECT a.at_role_step_id, count(*)
      GROUP BY a.at_role_step_id";
 
 /// Returns a page of the candidates at a step. Candidates who have been at the step the longest come first. The cursor
-/// is the `since`, in microseconds, and the application id of the last entry before the page.
+/// consists of [`BoardEntry::since`], in microseconds, and the application id, both of the last entry before the page.
 pub fn page(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -97,8 +97,8 @@ impl Scan {
         self.failure.take().map_or(Ok(()), Err)
     }
 
-    /// Begins a scan if it is time, and returns whether it did. The scan after a failure, such as a full disk or a lock
-    /// that another process holds, begins sooner.
+    /// Begins a scan if it is time, and returns whether a scan began. The scan after a failure, such as a full disk or
+    /// a lock that another process holds, begins sooner.
     fn begin_if_time(&mut self, now: Duration) -> bool {
         let wait = if self.has_failed { RETRY_AFTER } else { SCAN_EVERY };
         if self.begun_at.is_some_and(|at| now.saturating_sub(at) < wait) {

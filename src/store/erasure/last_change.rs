@@ -9,8 +9,8 @@ use crate::domain::id::CandidateId;
 use super::list::ListLine;
 
 /// Returns the line for a candidate who is being erased. The time in the line is not before the last change that this
-/// transaction sees, even if the clock was set back. Otherwise, an older copy of the file would seem to contain a later
-/// change.
+/// transaction sees, even if the clock was set back. With an earlier time in the line, an older copy of the file would
+/// seem to contain a later change.
 pub(super) fn line(tx: &Tx<'_>, erasure: ListedErasure, id: &CandidateId) -> Result<ListLine, Error> {
     let LastChange { at, activity } = load(tx, id)?;
     Ok(ListLine { erasure, changed: Some(LastChange { at: at.max(tx.now), activity }) })

@@ -83,8 +83,8 @@ impl Erasures {
     }
 
     /// Removes the lines of a transaction from the list on the disk. The writer calls this function after it has rolled
-    /// the transaction back, before any caller receives the error. Otherwise, the next start would carry out the
-    /// erasure.
+    /// the transaction back, before any caller receives the error. If the lines stayed, the next start would carry out
+    /// the erasure.
     ///
     /// # Errors
     /// [`Error::Full`] or [`Error::Unavailable`] if the list cannot be written. The next start might then carry out the

@@ -9,8 +9,8 @@ use crate::domain::activity::Action;
 use crate::domain::hr_delivery::DeliveryEvent;
 use crate::domain::id::{ActivityId, DeliveryId, Id};
 
-/// The maximum number of decisions that one transaction processes: about 5 ms of the writer's time, during which other
-/// decisions wait.
+/// The maximum number of decisions that the delivery worker processes in one transaction: about 5 ms of the writer's
+/// time, during which other decisions wait. The worker uses the same limit when it brings postponed attempts forward.
 pub const TAKEN_IN_MAX: usize = 256;
 
 /// If this many activity rows follow the last processed row, [`has_more`] returns true without searching them for

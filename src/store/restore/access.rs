@@ -6,7 +6,7 @@
 use super::comparison::Lineage;
 use crate::db::tx::{Error, Tx};
 
-/// The access that a restore took from the copy.
+/// The access that a restore withdrew from the copy.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Withdrawn {
     /// Keys that were revoked in the file but not in the copy.
@@ -17,8 +17,8 @@ pub struct Withdrawn {
     pub sessions: usize,
 }
 
-/// Gives the copy the access of the file that it replaces. `ends_sessions` is true if the file might not show all
-/// sessions that have ended. In that case, all sessions end.
+/// Withdraws from the copy the access that the replaced file records as withdrawn, and applies the file's legal holds.
+/// `ends_sessions` is true if the file might not show all sessions that have ended. In that case, all sessions end.
 pub(super) fn carry_over(tx: &Tx<'_>, lineage: Lineage, ends_sessions: bool) -> Result<Withdrawn, Error> {
     let withdrawn = Withdrawn {
         api_keys: keys(tx)?,

@@ -1,5 +1,6 @@
-//! The replacement of the file by a backup (`appliance restore`). A copy of the backup gets the access of the file, is
-//! checked, and replaces the file. The old file stays in the same directory under another name.
+//! The replacement of the file by a backup (`appliance restore`). Withdraws from a copy of the backup all access that
+//! the file records as withdrawn, such as revoked keys and ended sessions. Then checks the copy, and replaces the file
+//! with it. The old file stays in the same directory under another name.
 
 mod access;
 mod comparison;
@@ -75,8 +76,8 @@ impl From<Error> for Refused {
 }
 
 impl Restore {
-    /// Copies the backup to the directory of the file, gives the new copy the access of the file, and checks it. Does
-    /// not change the file. If this value is dropped, the new copy is removed.
+    /// Copies the backup to the directory of the file, withdraws from the new copy the access that the file records as
+    /// withdrawn, and checks the copy. Does not change the file. If this value is dropped, the new copy is removed.
     ///
     /// # Errors
     /// [`OpenError::Held`] if another process, such as a service, holds the lock of the file; [`Refused::SameFile`] if
@@ -138,8 +139,9 @@ impl Restore {
     }
 }
 
-/// Gives the new file the access of the old file, unless the new file is a later state of the old file. Returns the
-/// reason if the old file cannot be read.
+/// Withdraws from the new file the access that the old file records as withdrawn, unless the new file is a later state
+/// of the old file. If the old file is damaged or has its own history, ends all sessions. Returns the reason if the old
+/// file cannot be read.
 fn adopt_access(new: &Path, old: &Path, world: &dyn World) -> Result<Known, String> {
     let is_intact = pages::require_intact(old).is_ok();
     let adopted = act_beside(new, old, world, |tx| {

@@ -109,7 +109,7 @@ impl<'w> Staging<'w> {
         });
         self.connection.set_durable(false)?;
         if decided.is_err() && !matches!(decided, Err(Error::OutcomeUnknown(_))) {
-            // If this fails, the next start or import drops the rows.
+            // If the rows cannot be dropped now, the next start or import drops them.
             let _ = self.drop_rows(number);
         }
         decided

@@ -101,7 +101,7 @@ fn no_query_for_a_page_sorts_rows_or_reads_unrelated_rows() {
 
 /// The query sorts only the rejections of one application at a time, and the counts of the outcomes.
 #[test]
-fn a_report_reads_only_the_applications_that_were_not_selected() {
+fn the_query_for_endings_reads_only_the_applications_that_were_not_selected() {
     for connection in files() {
         let plan = plan(&connection, report::ENDINGS);
         let has = |expected: &str| plan.iter().any(|step| step.contains(expected));

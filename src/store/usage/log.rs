@@ -17,8 +17,9 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::domain::usage;
 
-/// If other servers have appended this many rows, the cache is rebuilt instead of extended. Rebuilding reads all rows
-/// that are not indexed, at most a few tens of thousands, and then takes about as long as extending.
+/// If other servers have appended this many rows, the cache is rebuilt instead of extended. Extending the cache by this
+/// many rows takes about as long as rebuilding it, which reads all rows that are not indexed: at most a few tens of
+/// thousands.
 #[cfg(feature = "postgres")]
 const CATCH_UP_MAX: i64 = 4_096;
 

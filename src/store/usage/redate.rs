@@ -1,6 +1,6 @@
 //! Redates usage rows whose times are in the future because the clock was ahead. When the clock is right again, these
-//! rows are dated just before the present, in the same order. Otherwise, new rows would receive wrong times until the
-//! clock caught up.
+//! rows are dated just before the present, in the same order. Without this correction, new rows would receive wrong
+//! times until the clock caught up.
 //!
 //! The true times are lost. Each row keeps its position among all rows. If a caller's cursor contains the old time of a
 //! row, the next page continues from the row's new time.

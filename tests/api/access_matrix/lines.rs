@@ -1,5 +1,5 @@
-//! The lines of the access matrix, one for each route. Each request gets its own organization (`Hiring`), with its
-//! portal enabled, one open role, three candidates at the second step, and a user for each organization role.
+//! The lines of the access matrix, one for each of its routes. Each request gets its own organization (`Hiring`), with
+//! its portal enabled, one open role, three candidates at the second step, and a user for each organization role.
 
 use serde_json::json;
 

@@ -1,9 +1,9 @@
 //! The access matrix: the callers that each endpoint of `/api/v1` and `/api/admin` admits and refuses. Seven endpoints
 //! are tested in `access` and have no line here.
 //!
-//! Each route has one line, which states the access that the route requires and how to make a request to it. Every
-//! kind of caller sends that request. The rules for bodies and unknown ids, which hold for all routes, are tested on
-//! each line as well. A new route needs one line in `lines.rs` and no change here.
+//! Each other route has one line, which states the access that the route requires and how to make a request to it.
+//! Every kind of caller sends that request. The rules for bodies and unknown ids, which hold for all routes, are tested
+//! on each line as well. A new route needs one line in `lines.rs` and no change here.
 
 pub(crate) mod line;
 pub(crate) mod lines;
@@ -21,7 +21,7 @@ use self::line::{Kind, Line, Request};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    each_route_of_the_table_has_one_line,
+    each_route_that_access_does_not_test_has_one_line,
     each_caller_gets_the_expected_answer_at_each_route,
     each_route_with_a_json_body_accepts_only_objects_up_to_128_kib,
     an_unknown_id_is_not_found_for_admins,
@@ -48,7 +48,7 @@ const NO_SCOPE: (u16, &str) = (403, "insufficient_scope");
 const FORBIDDEN: (u16, &str) = (403, "forbidden");
 const HIDDEN: (u16, &str) = (404, "not_found");
 
-fn each_route_of_the_table_has_one_line() {
+fn each_route_that_access_does_not_test_has_one_line() {
     let route_names = TABLE.routes().iter().map(route_name).collect::<Vec<_>>();
     let of_staff = |route_name: &&String| route_name.contains(" /api/v1/") || route_name.contains(" /api/admin/");
     let expected: BTreeSet<&str> = route_names

@@ -35,7 +35,7 @@ pub(crate) const BEGINNING: &str = "2026-11-21T09:00:00Z";
 pub(crate) struct Options {
     /// The base URL, or `None` to use the bound address.
     pub(crate) base_url: Option<String>,
-    /// The maximum number of requests a minute from one caller; `None` means no limit.
+    /// The maximum number of requests a minute with one API key or in all sessions of one user; `None` means no limit.
     pub(crate) per_minute: Option<u32>,
     /// The maximum number of signups an hour from one client address; `None` means no limit.
     pub(crate) signups_per_hour: Option<u32>,
@@ -291,7 +291,7 @@ impl App {
         *self.running.borrow_mut() = Some(running);
     }
 
-    /// Restarts the service, and overwrites with garbage every page of its file except the first two.
+    /// Restarts the service, and then overwrites with garbage every page of the file except the first two.
     pub(crate) fn restart_damaged(&self) {
         self.stop();
         self.start_again();

@@ -77,7 +77,7 @@ impl Chaos {
     }
 
     /// Kills the service at the kill point of the round, while deliveries are in progress, and starts it again. In
-    /// every fourth round, the receiver first goes down while it is in use, and is started again afterwards.
+    /// every fourth round, the receiver goes down under load before the kill, and listens again after the restart.
     fn round(&mut self, round: usize) {
         self.await_pending_at_most(HIRES / 2);
         let point = KILL_POINTS[round % KILL_POINTS.len()];

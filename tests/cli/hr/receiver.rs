@@ -21,7 +21,7 @@ use super::service::PATIENCE;
 pub(crate) enum Behaviour {
     /// Accepts the message.
     Accept,
-    /// Answers 500.
+    /// Answers with a 500.
     Refuse,
     /// Reads the message and does not answer.
     Hang,
@@ -52,7 +52,7 @@ pub(crate) enum Layer {
     Plain,
     /// TLS.
     Tls(Arc<ServerConfig>),
-    /// A plain HTTP server that answers a TLS handshake with 400.
+    /// A plain HTTP server that answers a TLS handshake with a 400.
     NotTls,
     /// A server that never answers.
     Mute,

@@ -7,7 +7,8 @@ use super::fixture::Fixture;
 use super::receiver::{Behaviour, Receiver};
 use crate::support::{RunningService, WorkDir};
 
-/// The maximum duration of a stop. After this time, supervisors kill the process.
+/// The maximum duration of a stop. After this time, systemd kills the process (`TimeoutStopSec` in
+/// `examples/appliance.service`).
 const STOP_MAX: Duration = Duration::from_secs(30);
 
 /// Starts the service with a time limit for attempts that is longer than [`STOP_MAX`], so that a stop that waits for

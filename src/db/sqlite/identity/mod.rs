@@ -35,9 +35,9 @@ const MARK_BYTES: usize = 16;
 /// the file during a single read.
 const HEADER_READS: u32 = 3;
 
-/// The maximum number of consecutive checks, four a second, that do not find the mark while SQLite reports another page
-/// for the mark's table, or no page. After an operator's VACUUM, the checkpoint that moves the mark in the file ends
-/// before this number is reached.
+/// The number of consecutive checks, four a second, that may fail to find the mark while SQLite reports another page
+/// for the mark's table, or no page. If one more check does not find the mark, the service reports that the file was
+/// overwritten. After an operator's VACUUM, the checkpoint that moves the mark in the file ends earlier than that.
 const DOUBTS_MAX: u32 = 8;
 
 /// The pause before a stopping service repeats a check that left doubt.

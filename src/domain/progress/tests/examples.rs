@@ -19,7 +19,7 @@ fn a_rejection_is_visible_when_the_delay_has_passed() {
     assert_eq!((seen.status, stages(&seen)), (ApplicationStatus::NotSelected, vec![Stage::Done, Stage::Ended]));
 }
 
-/// Asserts that the progress is still `before` in the last microsecond in which an act of the minute `acted_at` can be
+/// Asserts that the progress is still `before` in the last microsecond in which an act at the minute `acted_at` can be
 /// undone. Returns the progress one microsecond later.
 #[track_caller]
 fn shown_after_undo_period(case: &Case, before: &Progress, acted_at: i64) -> Progress {

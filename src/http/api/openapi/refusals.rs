@@ -68,7 +68,7 @@ fn refusal(status: u16, codes: &[&str], more: Option<&'static str>, is_page: boo
         headers.extend(RATE_LIMIT);
     }
     let mut headers = header_references(&headers);
-    // Only one of the codes of a 403 has this header.
+    // Of the codes of a 403, only `insufficient_scope` comes with this header.
     if codes.len() > 1 && headers.contains_key("WWW-Authenticate") {
         headers["WWW-Authenticate"] = json!({ "$ref": "#/components/headers/WWW-Authenticate-Scope" });
     }

@@ -17,7 +17,7 @@
       title: 'Open roles', loading: 'Loading open roles…', empty: 'There are no open roles right now.',
       failed: 'The open roles could not be loaded.', retry: 'Try again', portal: 'See all roles',
       remote: 'Remote', hybrid: 'Hybrid', onsite: 'On site', from: 'from {0}', to: 'up to {0}',
-      until: 'Apply until {0}',
+      until: 'Apply by {0}',
       hour: '{0} an hour', day: '{0} a day', week: '{0} a week', month: '{0} a month', year: '{0} a year',
     },
     de: {

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn remote_roles_name_the_countries_of_applicants() {
+    fn a_remote_role_limits_applicants_to_the_countries_in_its_location() {
         let remote =
             |location| posting(BASE, &employer(), &role(location, Some(WorkType::Remote)), &PostingDates::default());
         let countries = json!([{ "@type": "Country", "name": "DE" }, { "@type": "Country", "name": "AT" }]);

@@ -120,7 +120,7 @@ pub(super) fn theme(value: &str) -> Option<&'static str> {
 /// Returns the digest of the caller's session. The console admits only sessions.
 ///
 /// # Errors
-/// `unauthorized` for a key.
+/// `unauthorized` for an API key.
 pub(super) fn session_digest(who: &Principal) -> Result<[u8; 32], Refusal> {
     match &who.auth {
         Auth::Session { digest } => Ok(*digest),

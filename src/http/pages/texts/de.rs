@@ -187,7 +187,7 @@ pub(super) static TEXTS: Texts = Texts {
         too_soon: "Das ging sehr schnell. Bitte prüfen Sie Ihre Angaben und senden Sie das Formular noch einmal.",
         too_old: "Das Formular war zu lange geöffnet. Alle Ihre Angaben sind noch da: Bitte senden Sie es noch einmal.",
         nowhere: "Dieser Link funktioniert nicht",
-        nowhere_more: "Vielleicht ist er unvollständig, oder die Seite gibt es nicht mehr. Bitte öffnen Sie die Stelle noch einmal auf der Karriereseite des Unternehmens.",
+        nowhere_more: "Vielleicht ist er unvollständig, oder die Seite gibt es nicht mehr. Bitte wählen Sie die Stelle noch einmal auf der Karriereseite des Unternehmens aus.",
         expired: "Dieser Link ist abgelaufen",
         expired_more: "Die Stelle ist noch ausgeschrieben. Auf der Seite der Stelle finden Sie einen neuen Link.",
         to_role: "Zur Stelle: {role}",

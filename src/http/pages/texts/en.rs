@@ -187,7 +187,7 @@ pub(super) static TEXTS: Texts = Texts {
         too_soon: "That was very quick. Please check what you have entered and send the form again.",
         too_old: "The form was open for too long. Everything you entered is still here: please send it again.",
         nowhere: "This link does not work",
-        nowhere_more: "The link may be incomplete, or the page behind it no longer exists. Please open the role again on the organization’s career page.",
+        nowhere_more: "The link may be incomplete, or the page behind it no longer exists. Please select the role again on the organization’s career page.",
         expired: "This link has expired",
         expired_more: "The role is still open. You will find a new link on its page.",
         to_role: "See the role: {role}",

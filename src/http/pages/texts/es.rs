@@ -197,7 +197,7 @@ pub(super) static TEXTS: Texts = Texts {
         too_soon: "Ha sido demasiado rápido. Compruebe sus datos y envíe de nuevo el formulario.",
         too_old: "El formulario ha estado abierto demasiado tiempo. Todo lo que ha escrito sigue aquí: envíelo de nuevo.",
         nowhere: "Este enlace no funciona",
-        nowhere_more: "Puede que el enlace esté incompleto o que la página ya no exista. Abra de nuevo el puesto en la página de empleo de la organización.",
+        nowhere_more: "Puede que el enlace esté incompleto o que la página ya no exista. Seleccione de nuevo el puesto en la página de empleo de la organización.",
         expired: "Este enlace ha caducado",
         expired_more: "El puesto sigue vacante. Encontrará un enlace nuevo en la página del puesto.",
         to_role: "Ver el puesto: {role}",

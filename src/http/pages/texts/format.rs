@@ -5,8 +5,8 @@ use jiff::civil::Date;
 use super::{Counted, Forms, Texts, fill};
 use crate::domain::role::{Salary, SalaryPeriod};
 
-/// Amounts of at least this size are shown without cents. Salaries are smaller (`SALARY_MAX`), and an `f64` of this
-/// size has hardly any precision left for cents.
+/// Numbers of at least this size are shown without decimal places. Salaries are smaller (`SALARY_MAX`), and an `f64` of
+/// this size has little precision beyond two decimal places.
 const CENTS_BELOW: f64 = 1e13;
 
 /// The number of bytes in a kilobyte, and of kilobytes in a megabyte.

@@ -187,7 +187,7 @@ pub(super) static TEXTS: Texts = Texts {
         too_soon: "C’était très rapide. Veuillez vérifier ce que vous avez saisi et envoyer à nouveau le formulaire.",
         too_old: "Le formulaire est resté ouvert trop longtemps. Tout ce que vous avez saisi est encore là\u{a0}: veuillez l’envoyer à nouveau.",
         nowhere: "Ce lien ne fonctionne pas",
-        nowhere_more: "Il est peut-être incomplet, ou la page n’existe plus. Veuillez rouvrir le poste sur la page de recrutement de l’organisation.",
+        nowhere_more: "Il est peut-être incomplet, ou la page n’existe plus. Veuillez sélectionner à nouveau le poste sur la page de recrutement de l’organisation.",
         expired: "Ce lien a expiré",
         expired_more: "Le poste est toujours à pourvoir. Vous trouverez un nouveau lien sur sa page.",
         to_role: "Voir le poste\u{a0}: {role}",

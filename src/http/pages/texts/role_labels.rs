@@ -18,7 +18,7 @@ pub(super) const EN: RoleLabels = RoleLabels {
     work_type: "Work type",
     salary: "Salary",
     posted: "Posted on",
-    apply_until: "Apply until",
+    apply_until: "Apply by",
 };
 
 pub(super) const DE: RoleLabels = RoleLabels {

@@ -271,7 +271,8 @@ fn is_unread_staff_form(route: &Route, request: &Request, error: &Error) -> bool
 /// Refuses a body with a `Content-Encoding` before reading it, because no route decodes bodies (RFC 9110 §8.4).
 ///
 /// # Errors
-/// `payload_too_large` if the declared length exceeds the limit; otherwise `unsupported_media_type`.
+/// For a body with a `Content-Encoding`: `payload_too_large` if the declared length exceeds the limit, and otherwise
+/// `unsupported_media_type`.
 fn refuse_content_encoding(route: &Route, request: &Request, body: &Incoming) -> Result<(), Refusal> {
     if body.is_end_stream() || !request.headers().contains_key(header::CONTENT_ENCODING) {
         return Ok(());

@@ -44,7 +44,7 @@ impl Tls {
         self.current().as_ref().is_some_and(|pair| pair.is_for(host))
     }
 
-    /// Returns the whole days that are left if they are so few that the operator should renew the certificate.
+    /// Returns the number of whole days left, if it is so small that the operator should renew the certificate.
     pub fn reminder(&self, now: Timestamp) -> Option<u64> {
         self.period()?.reminder(now)
     }

@@ -58,7 +58,7 @@ struct AskForm {
     later: Option<LaterPanel>,
     /// The reason why the day was refused.
     fault: Option<&'static str>,
-    /// Whether digits choose a step, a reason or a day.
+    /// Whether the digit keys choose a step, a reason or a day.
     has_keys: bool,
 }
 

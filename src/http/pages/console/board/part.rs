@@ -82,8 +82,8 @@ impl<'a> PartSource<'a> {
         Ok(median)
     }
 
-    /// Returns the card of an application with its position. If the application has ended or has no current step, the
-    /// part removes the card.
+    /// Returns the part for an application: its card with the position. If the application has ended or has no current
+    /// step, the part removes the card.
     pub(super) fn part(&self, id: &ApplicationId) -> Result<Part, Error> {
         let (tx, organization, role) = (self.tx, &self.scene.organization.id, &self.scene.role.id);
         let Some(card) = board::card(tx, organization, role, id)? else {

@@ -15,7 +15,7 @@ use crate::store::{Error, Tx, board};
 /// The maximum number of hired candidates that the board lists: more than an organization hires for almost any role.
 const HIRED_ROWS_MAX: usize = 200;
 
-/// The free positions of a role. `templates/console/board/seats.html` renders them.
+/// The free positions, the status and the closing date of a role. `templates/console/board/seats.html` renders them.
 pub(super) struct Seats {
     pub(super) text: String,
     /// The status; `None` for an open role.
@@ -39,7 +39,7 @@ impl Seats {
     }
 }
 
-/// Returns the closing date of a role that has not ended, such as `Applications until 31 December 2026`.
+/// Returns the closing date of a role that has not ended, such as `Applications accepted until 1 May 2026`.
 pub(in crate::http::pages::console) fn closing(texts: &'static Texts, role: &RoleRecord) -> Option<String> {
     let day = role.closes_on.filter(|_| !role.seats.status.has_ended())?;
     Some(fill(BOARD.of(texts).applications_until, &[("day", &texts.day(day.date()))]))

@@ -56,7 +56,7 @@ pub(in crate::http::pages::console) struct LaterPanel {
     pub(in crate::http::pages::console) is_marked: bool,
 }
 
-/// A button that puts candidates aside for some days.
+/// A button that puts applications aside for a number of days.
 pub(in crate::http::pages::console) struct DaysButton {
     /// The digit that chooses the button.
     pub(in crate::http::pages::console) key: usize,

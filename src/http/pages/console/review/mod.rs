@@ -1,7 +1,7 @@
 //! `GET /app/{orgSlug}/review`: the review queue. Staff decide on one application after another, with the CV next to
 //! the decision. The list is fixed when the queue begins (`queue`). The URL of the page contains the time at which the
-//! queue began, so the service stores nothing about a queue. `page` shows the queue, and `changes` returns the changes
-//! to an open page.
+//! queue began, so the service stores nothing about a queue. `page` shows the queue, and an open page gets later
+//! changes from `changes`.
 
 mod changes;
 mod page;

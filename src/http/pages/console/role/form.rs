@@ -138,7 +138,7 @@ fn description(typed: &str, stored: &Description) -> Value {
     Value::Object(members)
 }
 
-/// Returns whether the form can show a description: it is Markdown or empty.
+/// Returns whether the form can show a description. It can if the description is Markdown or empty.
 pub(super) fn shows_description(stored: &Description) -> bool {
     !stored.markdown().is_empty() || stored.members().is_ok_and(Map::is_empty) || {
         let is_markdown =

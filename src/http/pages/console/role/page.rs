@@ -35,7 +35,7 @@ struct RolePage {
     labels: &'static RoleFieldTexts,
     /// The path of the role's pages, or of the pages of a new role.
     base: String,
-    /// The path of the preview that the frame shows until the user requests another one.
+    /// The path of the preview that the iframe shows until the user requests another one.
     preview: String,
     may_manage: bool,
     /// The fields of the form, in its groups.

@@ -93,7 +93,8 @@ if (board) {
   });
   document.addEventListener("swapped", ({ detail }) => {
     showSelected();
-    // The current card may have left the page. Changes by others do not move a focus that was elsewhere.
+    // The current card may have left the page. Changes by others move the focus only if they removed the
+    // element that had it.
     if (document.activeElement !== document.body || document.querySelector("dialog[open]")) return;
     if (detail.isLive && !detail.isFocusLost) return;
     focusCard(around.map((id) => document.getElementById(id)).find(Boolean) ?? firstCard());

@@ -86,8 +86,8 @@ function stopLive() {
   liveRequest = undefined;
 }
 
-// If a request for changes is under way when a form is sent, its answer could show the state before the act, so the
-// request is aborted.
+// Sending a form aborts a request for changes that is under way, because the answer to that request could show the
+// state before the act.
 document.addEventListener("submit", () => {
   document.getElementById("news")?.replaceChildren();
   stopLive();

@@ -80,7 +80,7 @@ function showPasskeyFault(form, fault) {
   line.hidden = false;
 }
 
-/** Asks the authenticator after a click. Aborts the request that waits in the background, if there is one. */
+/** Requests an answer from the authenticator after a click. Aborts the request in the background, if there is one. */
 async function usePasskey(form) {
   passkeyRequest.abort();
   passkeyRequest = new AbortController();

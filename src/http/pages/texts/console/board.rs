@@ -53,7 +53,7 @@ pub(in crate::http) struct BoardTexts {
 pub(in crate::http) static BOARD: ByLanguage<BoardTexts> = ByLanguage {
     en: BoardTexts {
         positions_open: "Open positions: {free} of {positions}",
-        applications_until: "Applications until {day}",
+        applications_until: "Applications accepted until {day}",
         draft: "Draft",
         filled: "Filled",
         closed: "Closed",

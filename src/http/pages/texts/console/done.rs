@@ -46,7 +46,7 @@ pub(in crate::http) static DONE: ByLanguage<DoneTexts> = ByLanguage {
         undone: "The last decision about {name} was undone.",
         undo: "Undo",
         filled: "The role is filled.",
-        filled_public: "The role is filled and has left the career page.",
+        filled_public: "The role is filled, and the career page no longer shows it.",
         sees_now: "The candidate’s status page shows the decision now.",
         sees_from: "The candidate’s status page shows the decision from {time}.",
         sees_never: "The candidate’s status page never shows the decision. Tell the candidate yourself.",
