@@ -1,5 +1,5 @@
-//! `cargo bench --bench console`: measures the CPU time that pages of the staff console take if an organization has a
-//! role with 2,000 candidates.
+//! `cargo bench --bench console`: measures the CPU time that the service takes for pages of the staff console in an
+//! organization that has a role with 2,000 candidates.
 //!
 //! The bench runs the real binary and reads pages over real sockets with the session of a member. Each round reads
 //! every page. An answer with an unexpected status fails the bench. The bench only reports a missed target, because

@@ -1,5 +1,6 @@
 //! Tests that an answered change is in the file even if the process is killed right after the answer, that a backup
-//! under load has every earlier decision, and that neither the file nor the log contains a key, a cookie or a password.
+//! under load contains every decision answered before the backup, and that neither the file nor the log contains a key,
+//! a cookie or a password.
 //!
 //! Each test runs the real binary on its own file and port. The tests of kills and backups put it under load from many
 //! connections.
@@ -232,7 +233,7 @@ fn use_keys(service: &Service, company: &Company, admin_key: &str, keys: &[(Stri
         ask(Request::new("GET", "/api/v1/me").with_key(key), 401);
         secrets.extend([key.clone(), mistyped]);
     }
-    // The first characters of a key are stored, to identify it in lists.
+    // The service stores the first characters of a key, which identify the key in lists.
     secrets.iter().map(|secret| secret[8..].to_owned()).collect()
 }
 

@@ -383,7 +383,7 @@ fn jobs_fail_as_unavailable_while_another_process_holds_the_write_lock() {
     let answers = Answers::new();
     let other = fixture.other();
     other.execute_batch("BEGIN IMMEDIATE").unwrap();
-    // The writer waits 5 s for the lock with the first job, and then 5 s with the other two as one batch.
+    // For the first job, the writer waits 5 s for the lock. For the other two, which form one batch, it waits 5 s more.
     for name in ["a", "b", "c"] {
         fixture.add(&answers, Grade::Durable, name);
     }

@@ -3,7 +3,7 @@
     load.py once KEY    sends one request
     load.py load KEY    sends requests from eight clients until the file load.stop exists
 
-Fails if a connection was refused, or a request got no answer or a status other than 200.
+The script fails if a connection was refused, or if a request got no answer or a status other than 200.
 """
 
 import os

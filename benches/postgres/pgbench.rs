@@ -1,9 +1,10 @@
-//! The limit: `pgbench` sends the statements of the service's decisions and usage rows in pipelines. Each transaction
-//! has one decision, or one usage row, for each connection to the service.
+//! Measures the limit with which the service is compared: `pgbench` sends the statements of the service's decisions and
+//! usage rows in pipelines. Each transaction has as many decisions, or usage rows, as the service has connections in
+//! the round with which it is compared.
 //!
 //! As in the service, a transaction takes a lock first, because the number of each row follows from the previous row.
-//! The limit omits the service's reads of facts. The rows have the same columns as those of the service and similar
-//! lengths, but their hashes are not computed.
+//! The scripts omit the statements with which the service reads facts. The rows have the same columns as those of the
+//! service and similar lengths, but nobody computes their hashes.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;

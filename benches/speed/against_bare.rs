@@ -16,8 +16,9 @@ use super::round::Round;
 use super::server::Server;
 use super::setup::Setup;
 
-/// The interval between changes to portals, and the time before the first change of a round.
+/// The interval between changes to portals.
 const CHANGE_EVERY: Duration = Duration::from_secs(1);
+/// The time from the beginning of a round to its first change.
 const CHANGE_FIRST_AFTER: Duration = Duration::from_millis(300);
 
 /// The requests of a line.

@@ -65,7 +65,7 @@ impl Decision {
         self.request_with(&keys[self.key()].text)
     }
 
-    /// Returns the request with another key whose user may decide.
+    /// Returns the request with this key. The key's user must be allowed to decide.
     pub(crate) fn request_with(self, key: &str) -> Vec<u8> {
         let body = if self.is_hire {
             json!({ "notes": NOTES })

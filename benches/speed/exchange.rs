@@ -45,7 +45,7 @@ fn head(method: &str, path: &str, key: Option<&str>) -> String {
     format!("{method} {path} HTTP/1.1\r\nHost: appliance.example\r\nUser-Agent: {USER_AGENT}\r\n{key}")
 }
 
-/// Sends a request on a new connection.
+/// Sends a request on a new connection. Panics if the connection is closed before the first line of the answer.
 ///
 /// # Errors
 /// Returns an error if the connection cannot be opened, or if it breaks.

@@ -34,7 +34,7 @@ impl Process {
         }
     }
 
-    /// Sends SIGTERM and checks that the process succeeds.
+    /// Sends SIGTERM, waits until the process ends, and checks that it reports success.
     pub(crate) fn terminate(&mut self) {
         let id = self.0.id().to_string();
         assert!(Command::new("sh").args(["-c", &format!("kill -TERM {id}")]).status().unwrap().success());

@@ -2,9 +2,10 @@
 //! advance.
 //!
 //! The statements write the same rows as those in `src/store`, in the same order. They leave out two columns that these
-//! decisions do not change (`later_due_on` and `positions`). The limit omits the service's reads (the key, the facts,
-//! the last usage row and the last activity row). It does not parse, check, hash or answer. The bench computes the
-//! hashes of activity rows as the service does, but in advance.
+//! decisions do not change (`later_due_on` and `positions`). For a decision, this module omits the
+//! statements with which the service reads the key, the facts, the last usage row and the last activity row. It parses
+//! no requests, checks no rules and sends no answers. Like the service, the bench computes the hashes of activity rows,
+//! but it does so in advance.
 
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};

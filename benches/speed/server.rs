@@ -113,7 +113,7 @@ pub(crate) fn spawn(cores: &Cores, db: &Path) -> (Process, SocketAddr) {
     (Process(command.spawn().unwrap()), address)
 }
 
-/// Spawns the service and waits for its first answer. Returns `None` if it ended.
+/// Spawns the service and waits for its first answer. Returns `None` if the service ends before it answers.
 fn start(cores: &Cores, db: &Path) -> Option<(Process, SocketAddr)> {
     let (mut process, address) = spawn(cores, db);
     let began = Instant::now();

@@ -10,7 +10,7 @@ use crate::hr::{trusting_config, trusting_config_of};
 use crate::http::{self, AcmeFolder, AcmeSettings};
 use crate::store::file::resolve;
 
-/// The directory of Let's Encrypt, the authority that most small organizations use. Its certificates are free.
+/// The directory of Let's Encrypt, which most small organizations use and whose certificates are free.
 const DIRECTORY: &str = "https://acme-v02.api.letsencrypt.org/directory";
 
 /// The sentence for a build that cannot order certificates; `None` with the feature `acme`.
@@ -50,7 +50,7 @@ impl AcmeArgs {
         self.acme_domain.is_some()
     }
 
-    /// Returns the base URL that the name suggests.
+    /// Returns the base URL that the name of `--acme-domain` suggests.
     pub(super) fn base_url(&self) -> Option<String> {
         self.acme_domain.as_ref().map(|domain| format!("https://{}", domain.as_str()))
     }

@@ -8,8 +8,8 @@ use crate::domain::activity::ChainHead;
 use crate::store::{self, check, file};
 use crate::world::World;
 
-/// An estimate of how often a check reads each page. The measured values are 3.0 times in a file of 13 MB, and 3.6
-/// times in one of 76 MB.
+/// An estimate of how often a check reads each page. The measured values are 3.0 for a file of 13 MB, and 3.6 for
+/// one of 76 MB.
 const READS_OF_EACH_PAGE: u64 = 4;
 
 /// Check the integrity of the file.
@@ -37,7 +37,7 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if there are findings, or the database cannot be read.
+/// Fails if there are findings, if the database cannot be read, or if standard output cannot be written to.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare_to_read(&args.db.db)?;
     let size = std::fs::metadata(&args.db.db).map_or(0, |metadata| metadata.len());

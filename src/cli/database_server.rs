@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn the_refusal_of_a_command_for_files_on_a_server_does_not_show_the_password() {
+    fn the_refusal_of_a_command_that_needs_a_file_does_not_show_the_password_of_the_url() {
         const URL: &str = "postgres://staff:secret@host/jobs";
         for (name, _) in ONLY_FOR_FILES {
             let rest: &[&str] = match name {

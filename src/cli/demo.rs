@@ -90,7 +90,8 @@ pub(super) fn base_url(url: &str) -> String {
     url.replace("://127.0.0.1:", "://localhost:")
 }
 
-/// Checks for the organization and not for its portal, because the portal might have been switched off.
+/// Returns whether the file has the sample company. Looks for the organization rather than for its portal, because the
+/// portal might have been switched off.
 fn has_sample_company(tx: &Tx<'_>) -> Result<bool, Error> {
     match Slug::parse(SLUG) {
         Some(slug) => store::organization::slug_exists(tx, &slug),

@@ -1,6 +1,6 @@
 //! `appliance man`: generates the manual page from the commands and flags that clap parses.
 //!
-//! Like `completions`, this module uses no library other than clap, which keeps the binary small.
+//! To keep the binary small, this module, like `completions`, uses no library other than clap.
 
 use std::fmt::Write as _;
 

@@ -20,9 +20,8 @@ use crate::world::World;
 /// List, create, disable and enable organizations.
 ///
 /// Works while `serve` runs. The API and the staff console apply each change at once, and portals show the change
-/// within 200 ms. Settings and members are changed over the HTTP API. Members, and whether the organization requires
-/// a second factor, can also be changed in the staff console. `import` can create an organization with its settings and
-/// members.
+/// within 200 ms. Settings and members are changed over the HTTP API. Members, and the setting that requires a second
+/// factor, can also be changed in the staff console. `import` can create an organization with its settings and members.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(subcommand)]

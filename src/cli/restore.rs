@@ -11,8 +11,8 @@ use crate::store::OpenError;
 use crate::store::restore::{Difference, Known, Lineage, Refused, Replaced, Restore};
 use crate::world::World;
 
-/// An estimate of how often a restore reads or writes each page of the backup. The measured values are 6.4 times in a
-/// file of 13 MB, and 7.1 times in one of 76 MB.
+/// An estimate of how often a restore reads or writes each page of the backup. The measured values are 6.4 for a file
+/// of 13 MB, and 7.1 for one of 76 MB.
 const TRANSFERS_OF_COPY: u64 = 7;
 
 /// Replace the file with a backup, while no service uses the file.

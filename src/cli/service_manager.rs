@@ -104,7 +104,7 @@ fn one_line(text: &str) -> String {
 }
 
 /// Takes the listening socket that the service manager passed (`LISTEN_FDS`), if any. Call this function before the
-/// program starts threads, because it removes the variables.
+/// program starts threads, because the function removes these environment variables.
 ///
 /// # Errors
 /// Exit status 78 if there are several sockets, or the socket is not a TCP socket.

@@ -154,7 +154,7 @@ impl Connection {
 pub(super) enum Access {
     /// Reads one snapshot.
     Read,
-    /// May write. Waits for the write of another process for a limited time.
+    /// May write. Waits for a limited time while another process writes.
     Write,
 }
 
@@ -186,7 +186,7 @@ impl Statement<'_> {
         }
     }
 
-    /// Runs the statement for each of these parameters. Returns the first failure.
+    /// Runs the statement once for each of these sets of parameters. Returns the first failure.
     pub(super) fn execute_each<P: Params>(
         &mut self,
         mut items: impl Iterator<Item = Result<P, Error>>,

@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_is_reported_even_if_the_interval_between_backups_is_shorter_than_its_limit() {
+    fn a_reader_is_reported_even_if_the_interval_between_backups_is_shorter_than_the_limit_for_readers() {
         let (world, health) = health();
         let health = Arc::new(health);
         let held = || health.report_held(READER, Error::Unavailable("it holds the log".to_owned()));

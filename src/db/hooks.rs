@@ -48,8 +48,8 @@ pub(crate) trait Hooks: Send + 'static {
     #[cfg(feature = "postgres")]
     fn outdates_other_servers(&self) -> bool;
 
-    /// Undoes the effects of a batch outside the database, after the rollback of its transaction. If this fails, the
-    /// outcome of the batch is unknown.
+    /// Undoes the effects that a batch has had outside the database, after the rollback of its transaction. If this
+    /// fails, the outcome of the batch is unknown.
     fn undo(&self) -> Result<(), Error>;
 
     /// Decides whether to accept each row, and reads the change numbers that the decisions depend on.
@@ -58,7 +58,8 @@ pub(crate) trait Hooks: Send + 'static {
     /// Decides whether to accept each row, and appends the accepted rows.
     fn append(&self, tx: &Tx<'_>, rows: &[Self::Row]) -> Result<(Vec<Self::Verdict>, Self::Changes), Error>;
 
-    /// Returns the entry to append for a row when the disk has room, or `None` if the row is not accepted.
+    /// Returns the entry to append for an accepted row as soon as the disk has room again, or `None` if the row is not
+    /// accepted.
     fn entry(row: &Self::Row, verdict: &Self::Verdict) -> Option<Self::Entry>;
 
     /// Appends an entry that has waited.

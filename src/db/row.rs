@@ -119,7 +119,8 @@ impl<'a> Columns<'a> {
     /// Reads the next column, a string, and parses it.
     ///
     /// # Errors
-    /// [`Error::Defect`] if `parse` refuses the string, which the column's `CHECK` constraint should prevent.
+    /// [`Error::Defect`] if the column contains no string, or if `parse` refuses the string. The column's `CHECK`
+    /// constraint should prevent the latter.
     pub(crate) fn parse<T>(&mut self, parse: impl FnOnce(&str) -> Option<T>) -> Result<T, Error> {
         word(self.text()?, parse)
     }

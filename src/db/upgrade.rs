@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn the_upgrades_of_an_older_version_are_those_after_it() {
+    fn a_database_gets_only_the_upgrades_after_its_version() {
         const NAMES: [Upgrade; 2] = [Upgrade { name: "to 2", steps: &[] }, Upgrade { name: "to 3", steps: &[] }];
         let schema = Schema { version: 3, sql: EngineSql::same(""), upgrades: &NAMES, companions: &[] };
         let names = |found| Some(schema.upgrades_from(found).ok()?.iter().map(|one| one.name).collect::<Vec<_>>());

@@ -1,5 +1,5 @@
-//! Values: what a column contains and what a parameter binds. Both engines translate their own types to these five
-//! kinds, so the layer above names no driver.
+//! Values: the contents of columns and of parameters. Both engines translate their own types to these five kinds, so
+//! the layer above names no driver.
 
 use std::borrow::Cow;
 

@@ -1,5 +1,5 @@
 //! The writer thread: it commits queued jobs and log rows in batches, and answers their callers after the commit. On a
-//! full disk, rows are answered without a commit (`sqlite/engine/owed_rows.rs`).
+//! full disk, it answers the callers of log rows without a commit (`sqlite/engine/owed_rows.rs`).
 //!
 //! Jobs wait for the thread. Rows wait for the end of the tick. With SQLite, a batch that contains only rows needs no
 //! thread: the runtime commits it ([`WriterThread::flush`]). This saves two context switches for each batch, about a
@@ -25,7 +25,7 @@ struct Shared<H: Hooks> {
     answering: Answering,
     /// The reason why the last checkpoint left pages in the write-ahead log.
     left: OnceLock<Error>,
-    /// The number of times that the thread has finished a batch or found nothing to do.
+    /// The number of times that the thread has finished a batch, found nothing to do, or refused the waiting callers.
     beats: AtomicU64,
 }
 
@@ -133,8 +133,8 @@ impl<H: Hooks> WriterThread<H> {
         }
     }
 
-    /// Wakes the thread, and returns the number of times that it has finished a batch or found nothing to do. If a
-    /// later call returns the same number, the thread was busy or stuck in the meantime.
+    /// Wakes the thread, and returns the number of times that it has finished a batch, found nothing to do, or refused
+    /// the waiting callers. If a later call returns the same number, the thread was busy or stuck in the meantime.
     pub(crate) fn beats(&self) -> u64 {
         let beats = self.shared.beats.load(Ordering::Relaxed);
         self.shared.writer.wake_for_rows();

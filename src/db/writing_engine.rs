@@ -23,8 +23,9 @@ impl<H: Hooks> WritingEngine<H> {
         }
     }
 
-    /// Sets the function by which the PostgreSQL engine refuses the callers who wait for the next batch when the
-    /// current batch takes too long. The SQLite engine refuses no caller for this reason.
+    /// Sets the function by which the PostgreSQL engine refuses the callers who wait for the next batch. The engine
+    /// calls it when the database cannot be used, or when the current batch takes too long. The SQLite engine needs no
+    /// such function.
     #[cfg(feature = "postgres")]
     pub(super) fn refuse_waiting_by(&mut self, refuse: impl Fn(&Error) + Send + 'static) {
         match self {

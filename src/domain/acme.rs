@@ -3,7 +3,7 @@
 //!
 //! Authorities limit failed orders (Let's Encrypt: five failed validations of a name per hour) and certificates for the
 //! same name (five per week). Too many failed attempts would make later attempts fail too. The delays here keep the
-//! service well below these limits, even across restarts and with a wrong clock.
+//! service's own attempts below these limits, even across restarts and with a wrong clock.
 
 use std::time::Duration;
 
@@ -40,8 +40,8 @@ pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(7 * 86_400);
 /// fourth failure comes at least 42 minutes after the first, so a shorter outage of the authority causes no warning.
 const FAILURES_TO_WARN: u32 = 4;
 
-/// A certificate is renewed when this part of its period is over, as authorities recommend: a certificate for 90 days
-/// after 60 days.
+/// The service renews a certificate when this part of its period is over, as authorities recommend. For example, it
+/// renews a 90-day certificate after 60 days.
 const RENEWAL: (u32, u32) = (2, 3);
 
 /// The divisor that gives the minimum time between two orders: the new certificate's period is divided by this number.
@@ -58,6 +58,8 @@ const LABEL_BYTES_MAX: usize = 63;
 pub struct Domain(String);
 
 impl Domain {
+    /// Parses the name of a certificate.
+    ///
     /// # Errors
     /// A sentence about a name for which the service cannot order a certificate.
     pub fn parse(text: &str) -> Result<Self, String> {
@@ -120,8 +122,8 @@ impl Attempts {
         *self = Self { ordered_at: Some(now), ..Self::default() };
     }
 
-    /// Limits the times after the clock was set back: the times of past attempts to `now`, and the authority's wait to
-    /// [`RETRY_AFTER_MAX`] from `now`. Waits then begin again.
+    /// Corrects the times when the clock has been set back. No past attempt is then later than `now`, and the
+    /// authority's wait ends at most [`RETRY_AFTER_MAX`] after `now`.
     pub fn correct(&mut self, now: Timestamp) {
         for time in [&mut self.failed_at, &mut self.ordered_at] {
             *time = time.map(|time| time.min(now));
@@ -159,17 +161,18 @@ fn length(period: ValidityPeriod) -> Duration {
     period.not_after.since(period.not_before)
 }
 
-/// Returns the advice for operators about an error of the authority (RFC 8555 §6.7), by the last part of its type.
+/// Returns the advice for operators about an error of the authority (RFC 8555 §6.7). `kind` is the last part of the
+/// error's type.
 pub fn advice(kind: &str) -> &'static str {
     match kind {
         "dns" => "the name needs an A or AAAA record with the public address of this machine",
         "connection" | "tls" => {
-            "port 80 must be open to the whole internet, and every A and AAAA record of the name must lead to this \
-             machine"
+            "port 80 must be open to the whole internet, and every A and AAAA record of the name must point to \
+             this machine"
         }
         "unauthorized" | "incorrectResponse" => {
-            "another machine or program answers for the name on port 80; every A and AAAA record must lead to this \
-             service"
+            "another machine or program answers for the name on port 80; every A and AAAA record must point to this \
+             machine"
         }
         "caa" => "a CAA record of the name forbids this authority; add the authority to the record",
         "rateLimited" => "the authority limits the number of orders; wait, and do not delete the stored certificate",

@@ -16,8 +16,8 @@ use super::timestamp::{Rounding, Timestamp};
 /// backups were less frequent than monthly, people would notice too late that backups had stopped.
 pub const EVERY: RangeInclusive<Duration> = Duration::from_secs(60)..=Duration::from_secs(31 * 86_400);
 
-/// The maximum number of backups that a schedule retains in one tier, or without tiers: daily backups for more than ten
-/// years.
+/// The maximum number of backups that a schedule without tiers, or one tier of a schedule, retains. It is enough for
+/// daily backups over more than ten years.
 const RETAINED_MAX: u32 = 4_000;
 
 /// The maximum number of backups that are deleted after a new backup. One is deleted in ordinary operation. A second

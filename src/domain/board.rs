@@ -16,8 +16,8 @@ pub fn late_after(median_wait: Duration) -> Duration {
     median_wait.saturating_mul(2).max(LATE_AFTER_MIN)
 }
 
-/// Returns the median of waits in ascending or descending order, or zero if there are none. For an even number of
-/// waits, this is the second of the two in the middle.
+/// Returns the median of waits that are sorted in ascending or descending order, or zero if there are none. For an even
+/// number of waits, this is the second of the two in the middle.
 pub fn median(waits: &[Duration]) -> Duration {
     waits.get(waits.len() / 2).copied().unwrap_or_default()
 }

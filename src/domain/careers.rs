@@ -12,8 +12,8 @@ pub const PAGE_ROWS: usize = 50;
 /// The maximum number of characters in a search, which is enough for several words. Further characters are ignored.
 pub const SEARCH_CHARACTERS_MAX: usize = 100;
 
-/// The maximum number of values that a filter offers, most frequent first. Visitors can find other values with the
-/// search.
+/// The maximum number of values that a filter offers. It offers the most frequent values. Visitors can find other
+/// values with the search.
 pub const VALUES_MAX: usize = 24;
 
 /// A role in the list.

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn a_certificate_is_valid_from_its_first_to_its_last_second() {
+    fn a_certificate_is_valid_from_the_first_to_the_last_second_of_its_period() {
         let period = valid("2026-01-01", "2026-03-31T23:59:59Z");
         for (now, expected) in [
             ("2025-12-31T23:59:59.999999Z", Err(Invalid::NotYet)),

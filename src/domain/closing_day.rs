@@ -50,7 +50,7 @@ impl std::fmt::Display for ClosingDay {
 /// role.
 ///
 /// # Errors
-/// `validation_error` for another day before `today`.
+/// `validation_error` if `given` is before `today` and differs from `before`.
 pub fn changed(
     before: Option<ClosingDay>,
     given: Option<ClosingDay>,

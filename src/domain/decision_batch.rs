@@ -155,7 +155,8 @@ impl BatchFacts {
     /// Checks that the caller can undo the batch.
     ///
     /// # Errors
-    /// `conflict` if the batch was undone, or after [`UNDO_PERIOD`]; `forbidden` for another user.
+    /// `conflict` if the batch has already been undone or is at least [`UNDO_PERIOD`] old; `forbidden` if another user
+    /// made the decisions.
     pub fn require_undoable(&self, caller: &UserId, now: Timestamp) -> Result<(), Refusal> {
         if self.undone_at.is_some() {
             return Err(Refusal::Conflict("these decisions have already been undone"));
@@ -368,7 +369,7 @@ mod tests {
     }
 
     #[test]
-    fn the_rules_of_the_single_acts_refuse_decisions() {
+    fn a_decision_that_the_rule_of_the_single_act_refuses_is_refused() {
         for (before, decision, words) in [
             ([Validated, InProgress], move_to(9), "does not have this step"),
             ([Validated, InProgress], move_to(2), "already at this step"),

@@ -16,7 +16,7 @@ const RESERVE_BYTES_MAX: u64 = 64 << 20;
 /// On a small disk, the reserve is the size of the disk divided by this number.
 const RESERVE_DIVISOR: u64 = 16;
 
-/// The default of `--min-free`, the free space below which uploads and backups stop, on a disk of at least 20 GB.
+/// The default of `--min-free` on a disk of at least 20 GB. Uploads and backups stop while less space is free.
 const MIN_FREE_BYTES_MAX: u64 = 1_000_000_000;
 
 /// On a smaller disk, the default of `--min-free` is the size of the disk divided by this number.
@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn uploads_stop_below_a_gigabyte_or_a_twentieth_of_the_disk() {
+    fn uploads_stop_when_less_than_a_gigabyte_or_a_twentieth_of_the_disk_is_free() {
         let limits = UploadLimits::default();
         for (free, total, has_room) in
             [(GB, 100 * GB, true), (GB - 1, 100 * GB, false), (50, 1_000, true), (49, 1_000, false), (0, 0, true)]

@@ -131,7 +131,7 @@ pub fn token(random: &[u8]) -> String {
     text
 }
 
-/// Returns whether a byte occurs in tokens: a digit of Crockford base 32.
+/// Returns whether a byte can occur in a token, that is, whether it is a digit of Crockford base 32.
 pub fn is_token_byte(byte: u8) -> bool {
     CROCKFORD.contains(&byte)
 }
@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_delivery_id_follows_from_its_activity_id() {
+    fn a_delivery_id_follows_from_the_id_of_its_activity_row() {
         let activity = ActivityId::from_parts(Timestamp::from_micros(1_700_000_000_000_000), [7; 10]);
         let about = DeliveryId::about(&activity);
         assert_eq!(about.as_str().strip_prefix("evt_"), activity.as_str().strip_prefix("act_"));

@@ -46,7 +46,7 @@ pub enum LinkTarget {
     Closed,
 }
 
-/// Returns the target of a link. Returns `None` if the role was never opened. `can_accept` is true if an open role can
+/// Returns the target of a link. Returns `None` if the role is a draft. `can_accept` is true if an open role can
 /// accept signups: it has steps, and its closing date has not passed. `is_alive` is the result of [`is_alive`].
 pub fn link_target(role: RoleStatus, can_accept: bool, is_alive: bool) -> Option<LinkTarget> {
     match role {

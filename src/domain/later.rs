@@ -10,7 +10,8 @@ use super::id::UserId;
 use super::refusal::Refusal;
 use super::timestamp::Timestamp;
 
-/// The maximum number of days from today to the due day, so that every application comes back to staff within a year.
+/// The maximum number of days from today to the due day, so that every application that is put aside comes back within
+/// a year.
 pub const DAYS_MAX: i64 = 365;
 
 /// The due day as staff choose it.

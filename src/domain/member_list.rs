@@ -27,8 +27,8 @@ impl MemberPosition {
     }
 }
 
-/// Returns the positions of at most `rows_max` members after a position, in order. Each of `words` must be the
-/// beginning of a word in the member's name or address.
+/// Returns the positions of at most `rows_max` matching members after a position, in order. A member matches if each of
+/// `words` is the beginning of a word in the member's name or address.
 pub fn page(
     members: &[MemberName],
     words: Vec<String>,

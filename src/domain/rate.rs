@@ -27,7 +27,7 @@ impl RatePolicy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TokenBucket {
     full_at: Duration,
-    /// The time at which the bucket was last full, for requests that are counted late.
+    /// The time at which the bucket was last full. [`TokenBucket::take_late`] needs this time.
     in_use_since: Duration,
 }
 
@@ -67,10 +67,10 @@ impl TokenBucket {
         Ok(self.left(policy, now))
     }
 
-    /// Takes a token for each of these requests, which other servers have accepted. `times` are in order and not after
-    /// `now`. Afterwards, the bucket is as if the requests had been counted when they were accepted, even if later
-    /// requests were counted first. The bucket can then be overdrawn: it can lack more tokens than a full bucket has.
-    /// An overdrawn bucket makes up for the excess before it gives a token, but for at most a minute.
+    /// Takes a token for each of these requests, which other servers have accepted. `times` must be in order, and none
+    /// may be after `now`. Afterwards, the bucket is as if the requests had been counted when they were accepted, even
+    /// if later requests were counted first. The bucket can then be overdrawn: it can lack more tokens than a full
+    /// bucket has. An overdrawn bucket makes up for the excess before it gives a token, but for at most a minute.
     pub fn take_late(&mut self, policy: RatePolicy, times: &[Duration], now: Duration) {
         let token = MINUTE / policy.per_minute;
         let (before, since) = times.split_at(times.partition_point(|time| *time < self.in_use_since));

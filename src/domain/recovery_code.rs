@@ -1,7 +1,7 @@
 //! Recovery codes: they replace a lost second factor. A user gets ten of them, and each can be used once.
 //!
-//! The service shows the codes once, and the database contains only their digests. A code has 80 random bits, so its
-//! digest needs no salt and no slow hash.
+//! The service shows the codes once, and the database contains only their digests. A code has 80 random bits, so even
+//! a fast hash without a salt protects it.
 
 use sha2::{Digest as _, Sha256};
 

@@ -202,7 +202,7 @@ impl Refusal {
             Self::IdempotencyKeyReused => "this Idempotency-Key was used for another request; use a new one".to_owned(),
             Self::MethodNotAllowed(allow) => format!("this path accepts {allow}"),
             Self::PayloadTooLarge(bytes_max) => format!("the body must be at most {bytes_max} bytes"),
-            Self::UriTooLong(bytes_max) => format!("the target must be at most {bytes_max} bytes"),
+            Self::UriTooLong(bytes_max) => format!("the request target must be at most {bytes_max} bytes"),
             Self::UnsupportedMediaType => "the body must be JSON; send Content-Type: application/json".to_owned(),
             Self::UnsupportedFormType { accepts_json } => format!(
                 "the body must be a form; send Content-Type: multipart/form-data{}",

@@ -183,7 +183,7 @@ mod tests {
     }
 
     #[test]
-    fn candidates_who_are_erased_held_or_in_progress_are_never_due() {
+    fn candidates_who_are_erased_or_held_or_have_an_application_in_progress_are_never_due() {
         let in_progress = ApplicationFacts { is_in_progress: true, ..ENDED };
         for (is_erased, is_held, applications, is_due) in [
             (false, false, vec![ENDED], true),

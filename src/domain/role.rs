@@ -15,7 +15,8 @@ pub const TEXT_CHARACTERS_MAX: usize = 255;
 /// The maximum length of the reason for closing a role, in characters.
 pub const CLOSE_REASON_CHARACTERS_MAX: usize = 1_000;
 
-/// The maximum salary figure, in units of its currency: above any real salary, and exact as a floating-point number.
+/// The maximum salary figure, in units of the salary's currency: above any real salary, and exact as a floating-point
+/// number.
 pub const SALARY_MAX: f64 = 1e12;
 
 words! {

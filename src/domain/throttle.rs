@@ -49,7 +49,8 @@ impl Failures {
     /// The initial state, without failures.
     pub const NONE: Self = Self { count: 0, last_at: Duration::ZERO, before_at: Duration::ZERO };
 
-    /// Returns how long an attempt must wait now, or `None` if it may proceed.
+    /// Returns how long an attempt must wait now, or `None` if it may proceed. `free` is the number of failures at
+    /// which waits begin.
     pub fn wait(&self, free: u32, now: Duration) -> Option<Duration> {
         let since = now.saturating_sub(self.last_at);
         if self.is_forgotten(now) || self.count < free {

@@ -28,8 +28,8 @@ const ENTERED_BYTES_MAX: usize = 32;
 /// The alphabet of base 32 (RFC 4648 §6).
 const BASE32: &[u8; 32] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
 
-/// The characters that need no percent-encoding in a URI (RFC 3986 §2.3).
-const UNRESERVED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
+/// The characters to percent-encode in a URI: all except the unreserved ones (RFC 3986 §2.3).
+const ESCAPED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The secret that an authenticator app and the service share.
 #[derive(Clone, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl TotpSecret {
     /// Returns the URI that a QR code contains (`otpauth`, the key URI format of authenticator apps). Apps show the
     /// issuer and the account next to the codes.
     pub fn uri(&self, issuer: &str, account: &str) -> String {
-        let encoded = |text| utf8_percent_encode(text, UNRESERVED);
+        let encoded = |text| utf8_percent_encode(text, ESCAPED);
         format!(
             "otpauth://totp/{issuer}:{account}?secret={secret}&issuer={issuer}&algorithm=SHA1&digits={DIGITS}&period={STEP_S}",
             issuer = encoded(issuer),
@@ -102,8 +102,9 @@ impl TotpSecret {
         format!("{code:0DIGITS$}")
     }
 
-    /// Returns the step of a valid code. A code is valid in its step and for one step before and after it. The codes of
-    /// `last_accepted` and of earlier steps are refused, so that a person who saw a code being entered cannot use it.
+    /// Returns the step of an accepted code, or `None` if the code is refused. A code is valid in its step and for one
+    /// step before and after it. The codes of `last_accepted` and of earlier steps are refused, so that a person who
+    /// saw a code being entered cannot use it.
     pub fn accept(&self, code: TotpCode, last_accepted: Option<TotpStep>, now: Timestamp) -> Option<TotpStep> {
         let current = step_at(now);
         // Two steps can have the same code. The newest step counts, so that the code is not accepted again.

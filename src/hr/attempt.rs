@@ -1,4 +1,4 @@
-//! Makes one attempt: signs and posts the message, reads the response within limits, and returns the result.
+//! Makes one attempt: signs and posts the delivery, reads the response within limits, and returns the result.
 
 use std::time::{Duration, Instant};
 

@@ -364,7 +364,8 @@ fn read_dispatches(
     due.retain(|organization| !busy.contains(&organization.organization_id));
     let chosen = hr_dispatch::next_organizations(due, running, suspects);
     let dispatches = chosen.into_iter().map(|organization| Dispatch {
-        // A failure to read one organization must not stop the others, so the dispatch contains the result.
+        // A failure to read the delivery of one organization must not stop the deliveries of the others, so the
+        // dispatch contains the result.
         delivery: first_due(tx, &organization.organization_id),
         organization_id: organization.organization_id,
         is_suspect: organization.is_suspect,

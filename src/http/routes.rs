@@ -110,8 +110,8 @@ mod tests {
         }
     }
 
-    /// The reserve is for acts that should not wait, such as erasures, revocations and sign-ins. Edits of roles are
-    /// refused until there is space.
+    /// The reserve is for acts that should not wait, such as erasures, revocations and sign-ins. On a full disk, edits
+    /// of roles are refused until there is space.
     #[test]
     fn acts_on_roles_do_not_use_the_reserve_of_disk_space() {
         let mut count = 0;

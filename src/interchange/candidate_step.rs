@@ -1,6 +1,6 @@
-//! Candidate steps in the interchange document, matched with the steps of their role. An application has the same steps
-//! as its role, unless each candidate step states its `order`. In that case, the application's steps are the steps that
-//! the role had when the candidate applied.
+//! Candidate steps in the interchange document, matched with the steps of their role. If each candidate step of an
+//! application states its `order`, the steps are those that the role had when the candidate applied. Otherwise, the
+//! application has the same steps as its role.
 
 use std::collections::HashMap;
 
@@ -203,8 +203,8 @@ impl<'a> StepMatcher<'a> {
         Some(role_steps.iter().zip(statuses).map(copy).collect())
     }
 
-    /// Matches the given steps with the role's steps and returns them first to last. Unless each given step states its
-    /// order, the given steps must be exactly the steps of the pipeline.
+    /// Matches the given steps with the role's steps, and returns the candidate steps first to last. Unless each given
+    /// step states its order, the given steps must be exactly the steps of the pipeline.
     pub(super) fn match_given(
         &self,
         given: Array<CandidateStepEntry>,
@@ -269,7 +269,8 @@ impl<'a> StepMatcher<'a> {
         }
     }
 
-    /// Returns a finding if an application has no steps or lacks steps of its role, unless its steps state their order.
+    /// Returns a finding if an application has no steps or lacks steps of its role's pipeline. With `has_order`, the
+    /// steps state their order, so the application may lack steps of the pipeline.
     fn missing_steps(&self, steps: &[CandidateStep], has_order: bool) -> Option<String> {
         if has_order {
             return None;

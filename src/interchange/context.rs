@@ -65,7 +65,8 @@ impl<'w> Context<'w> {
         self.world.id()
     }
 
-    /// Claims a name for an object of this kind. Returns false if the document has already claimed the name.
+    /// Claims a name for an object of this kind. Returns false if an earlier object of this kind in the document has
+    /// claimed the name.
     pub(super) fn claim(&mut self, kind: &'static str, name: impl Into<Box<str>>) -> bool {
         self.claimed.insert((kind, name.into()))
     }

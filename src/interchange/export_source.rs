@@ -53,8 +53,7 @@ impl<'t> ExportSource<'t> {
     pub(super) fn json_column(&self, owner: &str, members: &Map<String, Value>) -> Value {
         let value = Value::Object(members.clone());
         if json::is_deeper(&value, 0) {
-            let notice =
-                format!("not in the document: {owner}, which is nested more than {} levels deep", json::DEPTH_MAX);
+            let notice = format!("not in the document: {owner} (nested more than {} levels deep)", json::DEPTH_MAX);
             self.notices.borrow_mut().push(notice);
             return Value::Object(Map::new());
         }

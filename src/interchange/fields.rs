@@ -154,12 +154,12 @@ impl<'a, 'w> Fields<'a, 'w> {
         }
     }
 
-    /// Reads a string of one line that defaults to `""`.
+    /// Reads an optional string of one line. The default is `""`.
     pub(super) fn text(&mut self, name: &str, characters_max: usize) -> Option<String> {
         Some(self.optional_text(name, characters_max)?.unwrap_or_default())
     }
 
-    /// Reads a string of one or more lines that defaults to `""`.
+    /// Reads an optional string of one or more lines. The default is `""`.
     pub(super) fn lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
         Some(self.optional_lines(name, characters_max)?.unwrap_or_default())
     }

@@ -126,7 +126,7 @@ impl Findings {
     }
 }
 
-/// Writes a line for each listed finding, and a line with the number of the others.
+/// Writes a line for each listed finding and, if there are others, a line with their number.
 impl fmt::Display for Findings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, finding) in self.listed.iter().enumerate() {

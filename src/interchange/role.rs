@@ -162,7 +162,7 @@ fn amount(fields: &mut Fields<'_, '_>, name: &str) -> Option<Option<f64>> {
 fn close_reason(fields: &mut Fields<'_, '_>, seats: Option<Seats>) -> Option<Option<String>> {
     let reason = fields.optional_lines("closeReason", CLOSE_REASON_CHARACTERS_MAX)?;
     if reason.is_some() && seats.is_some_and(|seats| seats.status != RoleStatus::Closed) {
-        fields.object_finding("only a closed role has a closeReason");
+        fields.object_finding("only a closed role may have a closeReason");
         return None;
     }
     Some(reason)

@@ -166,8 +166,8 @@ fn start_jobs(parts: &Parts, rows: &[Row]) -> Result<Scheduler, Error> {
     Scheduler::start(threads, &parts.health)
 }
 
-/// Lets a job for which one server is enough run only while this server has the lease. With a file, this function
-/// changes nothing.
+/// Makes the step of a job in [`OF_ONE_SERVER`] run only while this server has the lease. Returns the steps of other
+/// jobs unchanged, and every step if the data is in a file.
 #[cfg(feature = "postgres")]
 fn with_lease(parts: &Parts, job: BackgroundJob, step: Step) -> Step {
     let Place::Server(server) = &parts.place else { return step };

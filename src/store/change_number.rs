@@ -81,7 +81,7 @@ impl PortalChanges {
         self.newest.store(newest, Ordering::Release);
     }
 
-    /// Invalidates responses that were read before these changes.
+    /// Invalidates responses whose data was read before these changes.
     pub(crate) fn invalidate(&self, changed: Vec<(OrganizationId, i64)>) {
         let Some(newest) = changed.iter().map(|(_, number)| *number).max() else { return };
         let mut last = self.lock();

@@ -1,4 +1,5 @@
-//! Operations on the database file with the schema of this program. `db::file` and `db::upgrade_plan` implement them.
+//! Operations on the database file with the schema of this program. `db::sqlite` implements them. For the URL of a
+//! PostgreSQL server, some of them act on the server's database instead (`server_schema`).
 
 use std::path::Path;
 
@@ -54,8 +55,8 @@ pub fn plan_upgrade(path: &Path) -> Result<Option<UpgradePlan>, OpenError> {
     plan(path, &CURRENT)
 }
 
-/// Copies the file, including all commits in its log, into a new file with mode 0600. Copies `FILE.erased` to
-/// `TARGET.erased`.
+/// Copies the file, including all commits in its write-ahead log, into a new file with mode 0600. Copies `FILE.erased`
+/// to `TARGET.erased`.
 ///
 /// # Errors
 /// [`OpenError::NotWritable`] if the target cannot be created or already exists, or if `TARGET.erased` cannot be

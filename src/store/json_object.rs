@@ -10,8 +10,8 @@ use crate::db::tx::Error;
 pub(super) struct JsonObject {
     /// The text of the column. The text also distinguishes objects whose members are in different orders.
     text: String,
-    /// `None` if the text is damaged or is nested too deeply for the parser. Then [`Self::get`] finds no member, and
-    /// [`Self::members`] returns an error.
+    /// `None` if the text is damaged, or if its values are nested too deeply for the parser. Then [`Self::get`] finds
+    /// no member, and [`Self::members`] returns an error.
     members: Option<Map<String, Value>>,
 }
 

@@ -109,7 +109,8 @@ impl Parts {
         }
     }
 
-    /// Compares the change numbers of portals with the database, if other servers can change portals.
+    /// If other servers can change portals, compares the change numbers of portals in memory with those in the
+    /// database. `done` receives the outcome.
     pub(super) fn compare_portals(&self, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
         match &self.place {
             Place::File(_) => done(Ok(())),
@@ -119,6 +120,10 @@ impl Parts {
     }
 
     /// Runs a rule on counts that several servers share.
+    ///
+    /// # Errors
+    /// [`Error::Defect`] if the data is in a file, because the counts are then in memory; [`Error::Unavailable`] if the
+    /// counts cannot be read or changed.
     pub(super) fn change_counts<T>(
         &self,
         keys: &BTreeSet<CountKey>,
@@ -134,8 +139,8 @@ impl Parts {
         }
     }
 
-    /// Opens a reading connection for background jobs. If the data is on a PostgreSQL server, the jobs share the
-    /// connections of requests.
+    /// Opens a reading connection for background jobs. If the data is on a PostgreSQL server, the jobs and the
+    /// requests share the same connections.
     pub(super) fn open_job_reader(&self) -> Result<JobReader, Error> {
         match &self.place {
             Place::File(path) => connection::open_job_reader(path),

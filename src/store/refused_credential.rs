@@ -18,7 +18,7 @@ use crate::domain::id::{ApiKeyId, UserId};
 use crate::domain::tally::Tally;
 use crate::world::World;
 
-/// A refused credential. Only refusals of existing keys and users are counted, so the number of keys and users bounds
+/// A refused key or a failed sign-in. Only existing keys and users have counts, so the number of keys and users bounds
 /// the memory.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Refused {

@@ -18,8 +18,8 @@ pub fn steps(
     })
 }
 
-// Because of `IN` with a list of the role's steps, SQLite reads the rows in the order of the index and does not sort
-// them.
+// Because the query selects the role's steps with `IN`, SQLite reads the rows in the order of the index and does not
+// sort them.
 pub(super) const STEPS: &str = "SELECT s.role_step_id, s.status, count(*)
      FROM candidate_role_steps s
      WHERE s.role_step_id IN (

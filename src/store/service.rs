@@ -151,8 +151,8 @@ impl Store {
         Err(error)
     }
 
-    /// Wakes the writer, and returns how often it has finished a batch or has found nothing to do. If a later call
-    /// returns the same number, the writer was busy or stuck in the meantime.
+    /// Wakes the writer, and returns the number of times that it has finished a batch, found nothing to do, or refused
+    /// the waiting callers. If a later call returns the same number, the writer was busy or stuck in the meantime.
     pub fn writer_beats(&self) -> u64 {
         self.parts.writer_thread.beats()
     }
@@ -177,8 +177,8 @@ impl Store {
     }
 
     /// Stops the background jobs, finishes the queue and moves the write-ahead log into the file. Later jobs receive
-    /// [`Error::Unavailable`]. If the process must write nothing more ([`Store::broken`]), the log is not moved. Logs
-    /// the number of owed usage rows that could not be written.
+    /// [`Error::Unavailable`]. If the process must write nothing more ([`Store::broken`]), the write-ahead log is not
+    /// moved. A log line names the number of owed usage rows that could not be written.
     pub fn close(&self) -> Closed {
         self.parts.interrupt();
         self.scheduler.stop();
@@ -264,17 +264,18 @@ impl Store {
         self.parts.shares_portals()
     }
 
-    /// Compares the change numbers of portals with the database. `done` receives the outcome. If it is not an error,
-    /// [`Store::portals`] reflects each change that any server committed before this call.
+    /// If other servers can change portals, compares the change numbers of portals in memory with those in the
+    /// database. `done` receives the outcome. If the outcome is not an error, [`Store::portals`] then reflects each
+    /// change that any server committed before this call.
     pub fn compare_portals(&self, done: impl FnOnce(Result<(), Error>) + Send + 'static) {
         self.parts.compare_portals(done);
     }
 
     /// Runs a rule on the counts with these keys, which all servers share, and stores the changes. Blocks the thread.
-    /// With a file, counts are in memory instead.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the counts cannot be read or changed.
+    /// [`Error::Defect`] if the data is in a file, because the counts are then in memory; [`Error::Unavailable`] if the
+    /// counts cannot be read or changed.
     pub fn change_counts<T>(
         &self,
         keys: &BTreeSet<CountKey>,

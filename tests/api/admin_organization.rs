@@ -11,12 +11,12 @@ crate::tests![
     all_validation_errors_are_reported_together,
     values_at_a_limit_are_accepted_and_values_beyond_it_are_refused,
     a_logo_is_an_http_url_or_empty,
-    a_theme_stores_unknown_members,
+    unknown_fields_of_a_theme_are_stored,
     a_theme_over_16_kib_is_refused,
     an_unknown_time_zone_is_refused,
     a_taken_slug_is_a_conflict,
     a_change_leaves_omitted_fields_unchanged,
-    a_theme_change_merges_top_level_members,
+    a_theme_change_merges_top_level_fields,
     retention_days_can_be_set_to_null,
     the_hours_until_a_decision_is_visible_can_be_set_to_null,
     activity_records_the_values_before_and_after_a_change,
@@ -224,13 +224,13 @@ fn a_logo_is_an_http_url_or_empty() {
     }
 }
 
-fn a_theme_stores_unknown_members() {
+fn unknown_fields_of_a_theme_are_stored() {
     let app = App::start();
     let theme =
         json!({ "font": { "family": ["Inter", "ä🛢"], "size": 1.0 }, "primaryColor": "#abc", "": null, "dark": false });
     let body = json!({ "slug": "acme", "name": "Acme", "portal": { "enabled": true, "theme": theme } });
     let organization = created(&app, &body);
-    // A theme member with the value null is removed.
+    // A field of the theme with the value null is removed.
     let stored = json!({ "font": { "family": ["Inter", "ä🛢"], "size": 1.0 }, "primaryColor": "#abc", "dark": false });
     assert_eq!(organization["portal"], json!({ "enabled": true, "theme": stored }));
     let mut expected = stored;
@@ -246,7 +246,7 @@ fn a_theme_over_16_kib_is_refused() {
     change(&app, &organization, &theme(16_384)).expect(200);
     let answer = change(&app, &organization, &theme(16_385)).refused(400, "validation_error");
     assert_eq!(answer.fields(), ["portal.theme"]);
-    // The limit includes the theme members that are already stored.
+    // The limit includes the fields of the theme that are already stored.
     let more = json!({ "portal": { "theme": { "z": 1 } } });
     assert_eq!(change(&app, &organization, &more).refused(400, "validation_error").fields(), ["portal.theme"]);
     let mut body = theme(16_385);
@@ -318,7 +318,7 @@ fn a_change_leaves_omitted_fields_unchanged() {
     }
 }
 
-fn a_theme_change_merges_top_level_members() {
+fn a_theme_change_merges_top_level_fields() {
     let app = App::start();
     let organization = created(&app, &full_body());
     let theme = |body: Value| {
@@ -330,7 +330,7 @@ fn a_theme_change_merges_top_level_members() {
     expected["font"] = json!({ "family": "Inter" });
     assert_eq!(theme(json!({ "font": { "family": "Inter" } })), expected);
     expected["font"] = json!({ "size": 2 });
-    assert_eq!(theme(json!({ "font": { "size": 2 } })), expected, "nested members are replaced, not merged");
+    assert_eq!(theme(json!({ "font": { "size": 2 } })), expected, "nested fields are replaced, not merged");
     assert_eq!(theme(json!({ "font": null, "primaryColor": null, "none": null })), json!({ "showSalary": false }));
     assert_eq!(theme(json!({})), json!({ "showSalary": false }));
 }

@@ -20,7 +20,7 @@ crate::tests![
     a_key_with_no_scopes_cannot_decide,
     an_unknown_user_is_not_found,
     validation_errors_are_reported_before_an_unknown_user,
-    unknown_members_are_ignored,
+    unknown_fields_are_ignored,
     a_body_that_is_not_a_json_object_is_a_bad_request,
     every_json_media_type_is_accepted,
     media_types_other_than_json_are_refused,
@@ -301,7 +301,7 @@ fn validation_errors_are_reported_before_an_unknown_user() {
     create(&app, &body).refused(404, "not_found");
 }
 
-fn unknown_members_are_ignored() {
+fn unknown_fields_are_ignored() {
     let app = App::start();
     let body = json!({
         "name": "n", "userId": "user_admin", "expiresindays": 1, "user_id": 5, "prefix": "x_", "enabled": false,

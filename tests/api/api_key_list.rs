@@ -101,7 +101,7 @@ fn revoked_and_expired_keys_stay_listed() {
     app.pass(10 * 86_400);
     assert_eq!(list(&app).len(), 3);
     let expired = item(&app, &expired);
-    // The key expired; nobody disabled it.
+    // The key has expired, but nobody has revoked it.
     assert_eq!((&expired["enabled"], &expired["name"]), (&json!(true), &json!("short")));
     assert_eq!(expired["expiresAt"], "2026-11-22T09:00:00.000000Z");
     assert_eq!(expired["updatedAt"], "2026-11-21T09:00:00.000000Z");

@@ -64,7 +64,7 @@ fn read_some(stream: &mut TcpStream, bytes: usize) -> (String, Vec<u8>) {
     }
 }
 
-/// Returns the announced length and the bytes that arrived.
+/// Reads the rest of an answer. Returns the announced length of the body and the bytes of the body that arrived.
 fn read_to_end(mut stream: TcpStream, (head, mut body): (String, Vec<u8>)) -> (usize, Vec<u8>) {
     let length = head.lines().find_map(|line| line.strip_prefix("content-length: ")).unwrap().parse().unwrap();
     let _ = stream.read_to_end(&mut body);

@@ -8,10 +8,10 @@ use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
     a_body_that_is_not_a_json_object_is_a_bad_request,
-    a_repeated_member_at_any_depth_is_a_bad_request,
-    a_body_without_a_required_member_is_refused,
-    a_body_with_only_optional_members_can_be_absent,
-    unknown_members_are_ignored,
+    a_repeated_field_at_any_depth_is_a_bad_request,
+    a_body_without_a_required_field_is_refused,
+    a_body_with_only_optional_fields_can_be_absent,
+    unknown_fields_are_ignored,
     every_json_media_type_is_accepted,
     media_types_other_than_json_are_refused,
     the_media_type_of_an_absent_body_is_ignored,
@@ -20,7 +20,7 @@ crate::tests![
     a_body_is_checked_after_the_credential_and_before_the_resource,
     a_truncated_body_is_a_bad_request,
     requests_with_random_bytes_get_an_answer,
-    requests_with_random_members_get_an_answer,
+    requests_with_random_fields_get_an_answer,
 ];
 
 const BYTES_MAX: usize = 128 * 1_024;
@@ -32,7 +32,7 @@ struct Endpoint {
     path: String,
     /// A body that the endpoint accepts once.
     good: Value,
-    /// Whether every member of the body is optional.
+    /// Whether every field of the body is optional.
     optional: bool,
 }
 
@@ -54,7 +54,7 @@ impl Endpoint {
     }
 }
 
-/// Endpoints that take a body. The decisions are about the `candidate`-th candidate and the next one.
+/// Returns endpoints that take a body. The decisions are about the `candidate`-th candidate and the next one.
 fn endpoints(app: &App, hiring: &Hiring, candidate: usize) -> [Endpoint; 5] {
     let owner = hiring.staff("owner");
     app.set_password(&hiring.email("owner"), "correct horse battery");
@@ -139,7 +139,7 @@ fn a_body_that_is_not_a_json_object_is_a_bad_request() {
     assert_unchanged(&app);
 }
 
-fn a_repeated_member_at_any_depth_is_a_bad_request() {
+fn a_repeated_field_at_any_depth_is_a_bad_request() {
     let app = App::start();
     let hiring = app.hiring();
     for endpoint in endpoints(&app, &hiring, 0) {
@@ -160,7 +160,7 @@ fn a_repeated_member_at_any_depth_is_a_bad_request() {
     assert_unchanged(&app);
 }
 
-fn a_body_without_a_required_member_is_refused() {
+fn a_body_without_a_required_field_is_refused() {
     let app = App::start();
     let hiring = app.hiring();
     for endpoint in endpoints(&app, &hiring, 0).iter().filter(|endpoint| !endpoint.optional) {
@@ -178,7 +178,7 @@ fn a_body_without_a_required_member_is_refused() {
     }
 }
 
-fn a_body_with_only_optional_members_can_be_absent() {
+fn a_body_with_only_optional_fields_can_be_absent() {
     let app = App::start();
     // A request can omit all fields in three ways. The test needs an organization for each of them.
     for (send, number) in [0, 1, 2].into_iter().zip(1..) {
@@ -197,7 +197,7 @@ fn a_body_with_only_optional_members_can_be_absent() {
     }
 }
 
-fn unknown_members_are_ignored() {
+fn unknown_fields_are_ignored() {
     let app = App::start();
     let hiring = app.hiring();
     let nested = format!("{}1{}", "[".repeat(100), "]".repeat(100));
@@ -386,7 +386,7 @@ fn requests_with_random_bytes_get_an_answer() {
     try_bodies(96, prop::collection::vec(any::<u8>(), 0..300));
 }
 
-fn requests_with_random_members_get_an_answer() {
+fn requests_with_random_fields_get_an_answer() {
     let names = [
         "outcomeNotes",
         "outcomeType",

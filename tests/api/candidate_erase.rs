@@ -22,8 +22,8 @@ crate::tests![
     an_erasure_succeeds_when_its_placeholder_address_is_taken,
     a_start_on_an_older_copy_repeats_listed_erasures,
     a_damaged_erasure_list_prevents_opening_the_file,
-    an_erasure_fails_when_its_list_cannot_be_written,
-    an_invalid_id_is_not_found,
+    an_erasure_fails_when_the_erasure_list_cannot_be_written,
+    an_unknown_or_invalid_id_is_not_found,
     adding_the_placeholder_address_of_an_erased_candidate_is_a_conflict,
 ];
 
@@ -283,7 +283,7 @@ fn a_damaged_erasure_list_prevents_opening_the_file() {
     app.start_again();
 }
 
-fn an_erasure_fails_when_its_list_cannot_be_written() {
+fn an_erasure_fails_when_the_erasure_list_cannot_be_written() {
     let (app, hiring) = start();
     std::fs::create_dir(erasure_list(&app)).unwrap();
     let owner = app.user_with_all(&hiring.staff("owner"));
@@ -294,7 +294,7 @@ fn an_erasure_fails_when_its_list_cannot_be_written() {
     owner.delete(&path(&hiring, 0)).expect(200);
 }
 
-fn an_invalid_id_is_not_found() {
+fn an_unknown_or_invalid_id_is_not_found() {
     let (app, hiring) = start();
     let owner = app.user_with_all(&hiring.staff("owner"));
     for id in ["none", "a%20b", "%C3%A4"] {

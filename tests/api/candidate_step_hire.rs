@@ -13,7 +13,7 @@ crate::tests![
     a_hire_validates_the_addressed_step_and_skips_open_steps,
     a_hire_at_a_skipped_step_validates_it,
     a_pipeline_of_one_step_allows_a_hire,
-    an_empty_body_and_null_or_unknown_members_are_accepted,
+    an_empty_object_and_null_or_unknown_fields_are_accepted,
     the_details_of_a_hire_are_stored_on_the_application,
     notes_take_precedence_over_outcome_notes,
     dates_are_timestamps_with_an_offset_or_plain_days,
@@ -107,7 +107,7 @@ fn a_pipeline_of_one_step_allows_a_hire() {
     assert_eq!(steps(&app, &hiring, 0).len(), 1);
 }
 
-fn an_empty_body_and_null_or_unknown_members_are_accepted() {
+fn an_empty_object_and_null_or_unknown_fields_are_accepted() {
     let (app, hiring, staff) = start_with_positions(3);
     let nulls =
         r#"{"notes":null,"outcomeNotes":null,"hiredDate":null,"offerAcceptedDate":null,"externalPositionId":null}"#;

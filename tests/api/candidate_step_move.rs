@@ -10,7 +10,7 @@ crate::tests![
     a_move_forward_skips_the_steps_between,
     a_move_back_makes_the_later_steps_pending,
     moving_back_restores_the_exact_state,
-    a_candidate_moved_to_the_final_step_is_hired_there,
+    a_candidate_moved_to_the_final_step_can_be_hired_there,
     a_rejection_after_a_move_is_reopened_at_its_step,
     a_move_to_the_current_step_is_a_conflict,
     moving_an_ended_application_is_a_conflict,
@@ -83,7 +83,7 @@ fn moving_back_restores_the_exact_state() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_candidate_moved_to_the_final_step_is_hired_there() {
+fn a_candidate_moved_to_the_final_step_can_be_hired_there() {
     let (app, hiring, staff) = start();
     move_to(&staff, &hiring, 0, 3);
     let problem = staff.post_empty(&hiring.decision(0, 3, "validate")).refused(409, "conflict").json();

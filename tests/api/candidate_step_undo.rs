@@ -19,7 +19,7 @@ crate::tests![
     a_withdrawal_by_the_candidate_prevents_the_undo,
     hires_reversals_reopenings_and_withdrawals_are_not_undone,
     a_decision_can_be_undone_only_once,
-    an_undo_with_another_key_of_the_same_person_succeeds,
+    an_undo_with_another_api_key_of_the_same_person_succeeds,
     the_activity_of_an_undo_holds_the_undone_decision,
     an_undo_repeated_with_an_idempotency_key_acts_once,
     a_dry_run_changes_nothing,
@@ -214,7 +214,8 @@ fn the_refusal_names_the_person_who_has_acted_since() {
     let problem = fixture.staff.post_empty(&fixture.path()).refused(409, "conflict").json();
     let detail = problem["detail"].as_str().unwrap();
     assert!(
-        detail.starts_with("The owner rejected the candidate at 2026-11-21T09:01:00.000000Z, after your"),
+        detail
+            .starts_with("The owner rejected the candidate at 2026-11-21T09:01:00.000000Z, so you can no longer undo"),
         "{detail}"
     );
     // The owner can undo the later decision. The earlier decision still cannot be undone.
@@ -262,7 +263,7 @@ fn a_decision_can_be_undone_only_once() {
     assert_eq!(fixture.hiring.step_statuses(&fixture.app, 0), ["validated", "validated", "in_progress", "pending"]);
 }
 
-fn an_undo_with_another_key_of_the_same_person_succeeds() {
+fn an_undo_with_another_api_key_of_the_same_person_succeeds() {
     let fixture = Fixture::new();
     fixture.decide(1, "reject");
     fixture.app.user(&fixture.hiring.staff("hr_representative")).post_empty(&fixture.path()).expect(200);

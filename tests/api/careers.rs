@@ -22,7 +22,7 @@ crate::tests![
     a_page_number_out_of_range_is_clamped_and_an_invalid_one_means_the_first_page,
     a_request_with_a_repeated_parameter_gets_a_400_page,
     a_filtered_list_is_not_indexed_by_search_engines,
-    a_slug_matches_ignoring_case_and_outer_spaces,
+    a_slug_matches_regardless_of_case_and_outer_spaces,
     requests_for_unknown_and_disabled_portals_get_the_same_page,
     requests_with_an_unsupported_method_get_a_405_page,
     a_head_request_returns_the_header_fields_of_a_get_and_no_body,
@@ -34,7 +34,7 @@ pub(crate) fn careers(hiring: &Hiring) -> String {
     format!("/careers/{}", hiring.slug)
 }
 
-/// Returns the text of a page that exists.
+/// Requests a page that must exist, and returns its text.
 #[track_caller]
 pub(crate) fn page(app: &App, path: &str) -> String {
     let answer = app.anonymous().get(path).expect(200);
@@ -351,7 +351,7 @@ fn a_filtered_list_is_not_indexed_by_search_engines() {
     lacks(&page(&app, &format!("{path}?lang=de&q=&page=1")), &["noindex"]);
 }
 
-fn a_slug_matches_ignoring_case_and_outer_spaces() {
+fn a_slug_matches_regardless_of_case_and_outer_spaces() {
     let app = App::start();
     let hiring = app.hiring_with(|document| document["organizations"][0]["slug"] = json!("Acme"));
     for slug in ["acme", "ACME", "%20aCme%20"] {

@@ -19,7 +19,7 @@ crate::tests![
     hostile_text_stays_text_in_every_feed,
     requests_for_unknown_and_disabled_portals_get_the_same_404_answer,
     requests_with_another_spelling_of_a_slug_get_the_same_feed,
-    feeds_have_an_etag_and_a_conditional_request_gets_304_if_unchanged,
+    feeds_have_an_etag_and_a_conditional_request_for_an_unchanged_feed_gets_304,
     feeds_show_a_change_with_the_next_request,
     hires_do_not_change_the_timestamps_in_feeds,
     disabling_a_portal_removes_its_feeds,
@@ -202,7 +202,7 @@ fn requests_with_another_spelling_of_a_slug_get_the_same_feed() {
     }
 }
 
-fn feeds_have_an_etag_and_a_conditional_request_gets_304_if_unchanged() {
+fn feeds_have_an_etag_and_a_conditional_request_for_an_unchanged_feed_gets_304() {
     let app = App::start();
     let hiring = app.hiring();
     let files = FEEDS.map(|(name, kind)| (path(&hiring, name), kind));

@@ -15,7 +15,7 @@ crate::tests![
     a_304_has_the_vary_field,
     a_head_request_returns_the_compressed_length,
     small_bodies_and_images_are_not_compressed,
-    answers_behind_a_token_or_a_key_are_never_compressed,
+    answers_that_require_a_token_or_an_api_key_are_never_compressed,
     a_compressed_answer_is_never_older_than_an_acknowledged_change,
     rendered_and_cached_answers_are_the_same,
     the_openapi_description_is_compressed,
@@ -142,7 +142,7 @@ fn small_bodies_and_images_are_not_compressed() {
 
 /// If a secret is compressed together with text that an attacker chose, the compressed length can reveal the secret
 /// (BREACH).
-fn answers_behind_a_token_or_a_key_are_never_compressed() {
+fn answers_that_require_a_token_or_an_api_key_are_never_compressed() {
     let app = App::start();
     let hiring = organization_with_large_portal(&app);
     let apply = app.anonymous().post(&format!("{}/apply", hiring.portal()), &json!({ "roleId": hiring.role_id }));

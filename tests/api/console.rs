@@ -7,11 +7,11 @@ use crate::support::console::{PASSWORD, SAME_ORIGIN, app_path, form_body, staff_
 use crate::support::{Answer, App};
 
 crate::tests![
-    a_page_without_a_session_leads_to_the_sign_in_and_back,
-    a_form_without_a_session_gets_a_sign_in_page_with_the_fields_of_the_form,
+    a_page_requested_without_a_session_leads_to_the_sign_in_page_and_back,
+    a_form_sent_without_a_session_gets_a_sign_in_page_with_the_fields_of_the_form,
     a_partial_request_without_a_session_gets_a_dialog,
     the_refusal_of_a_partial_request_is_explained_in_a_dialog,
-    a_key_does_not_open_the_console,
+    an_api_key_does_not_open_the_console,
     a_form_from_another_origin_is_forbidden,
     a_body_of_another_type_or_over_the_limit_is_refused,
     a_repeated_language_parameter_is_refused,
@@ -30,7 +30,7 @@ fn shown(answer: &Answer) -> (u16, String) {
     (answer.status, text)
 }
 
-fn a_page_without_a_session_leads_to_the_sign_in_and_back() {
+fn a_page_requested_without_a_session_leads_to_the_sign_in_page_and_back() {
     let app = App::start();
     let hiring = app.hiring();
     for route in staff_routes().into_iter().filter(|route| route.method == "GET") {
@@ -43,7 +43,7 @@ fn a_page_without_a_session_leads_to_the_sign_in_and_back() {
     }
 }
 
-fn a_form_without_a_session_gets_a_sign_in_page_with_the_fields_of_the_form() {
+fn a_form_sent_without_a_session_gets_a_sign_in_page_with_the_fields_of_the_form() {
     let app = App::start();
     let hiring = app.hiring();
     for route in staff_routes().into_iter().filter(|route| route.method == "POST") {
@@ -52,8 +52,8 @@ fn a_form_without_a_session_gets_a_sign_in_page_with_the_fields_of_the_form() {
         let page = answer.text();
         assert!(page.contains(r#"<form method="post" action="/sign-in""#), "{path}: {page}");
         let is_carried = page.contains(r#"name="sent.note" value="typed &#60;text&#62;""#);
-        // The sign-in page does not carry a form with a password. A confirmation is an exception: its password field
-        // has its own name, so the sign-in page leaves out only this field.
+        // The sign-in page does not carry the fields of a form that has a password field. A confirmation is an
+        // exception: its password field has its own name, so the sign-in page leaves out only this field.
         let has_other_passwords = route.hashes_password && path != "/app/confirm";
         assert_eq!(is_carried, !has_other_passwords, "{path}: {page}");
         assert!(page.contains(&format!(r#"name="to" value="{path}""#)), "{path}: {page}");
@@ -85,7 +85,7 @@ fn the_refusal_of_a_partial_request_is_explained_in_a_dialog() {
     assert!(part.starts_with("<template data-dialog>") && part.contains("http://other.example"), "{part}");
 }
 
-fn a_key_does_not_open_the_console() {
+fn an_api_key_does_not_open_the_console() {
     let app = App::start();
     let hiring = app.hiring();
     for route in staff_routes() {

@@ -11,7 +11,7 @@ crate::tests![
     a_candidate_who_has_waited_for_a_long_time_is_marked_as_late,
     a_candidate_with_other_applications_is_marked,
     a_candidate_with_an_attachment_is_marked,
-    a_removed_step_is_shown_while_somebody_is_there,
+    a_removed_step_is_shown_while_a_candidate_is_at_it,
     a_narrow_screen_shows_one_step,
     the_board_of_a_role_without_candidates_shows_what_to_do,
     the_board_of_a_disabled_organization_does_not_link_to_the_posting,
@@ -113,7 +113,7 @@ fn a_candidate_with_an_attachment_is_marked() {
     assert_eq!(page.matches("<span>CV</span>").count(), 1, "{page}");
 }
 
-fn a_removed_step_is_shown_while_somebody_is_there() {
+fn a_removed_step_is_shown_while_a_candidate_is_at_it() {
     let app = App::start();
     let hiring = app.hiring();
     let [removed, unused] = [&hiring.role_steps[1], &hiring.role_steps[2]];

@@ -13,7 +13,7 @@ crate::tests![
     the_same_person_can_undo_the_whole_batch_for_ten_minutes,
     a_candidate_who_was_moved_in_the_meantime_is_not_rejected,
     a_rejection_that_cannot_be_saved_is_reported_as_such,
-    a_candidate_without_a_step_is_rejected_too,
+    a_candidate_without_a_current_step_is_rejected_too,
     more_than_500_candidates_are_rejected_page_by_page,
     an_open_role_is_not_closed_out,
     an_invalid_form_changes_nothing_and_is_shown_again,
@@ -152,7 +152,7 @@ fn a_rejection_that_cannot_be_saved_is_reported_as_such() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_candidate_without_a_step_is_rejected_too() {
+fn a_candidate_without_a_current_step_is_rejected_too() {
     let app = App::start();
     let hiring = app.hiring_with(|document| {
         set_steps(document, 0, "In Progress", &["validated", "validated", "skipped", "skipped"]);

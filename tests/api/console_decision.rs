@@ -26,7 +26,7 @@ crate::tests![
     an_invalid_field_changes_nothing,
     notes_have_the_same_limit_as_in_the_api,
     a_step_of_another_application_is_not_found,
-    a_decision_in_the_browser_is_recorded_with_the_user_and_without_a_key,
+    a_decision_in_the_browser_is_recorded_with_the_user_and_without_an_api_key,
     one_of_two_people_who_decide_at_the_same_time_is_refused,
     hostile_text_in_every_field_is_shown_as_text,
 ];
@@ -419,7 +419,7 @@ fn a_step_of_another_application_is_not_found() {
     }
 }
 
-fn a_decision_in_the_browser_is_recorded_with_the_user_and_without_a_key() {
+fn a_decision_in_the_browser_is_recorded_with_the_user_and_without_an_api_key() {
     let (app, hiring, recruiter) = start();
     let page = follow(&recruiter, act(&recruiter, &hiring, 0, "advance", 1, &[]));
     assert_has(&page, &["Passed Call", "<bdi>The hr_representative</bdi> in the browser"]);

@@ -13,7 +13,7 @@ crate::tests![
     a_refused_registration_does_not_use_up_the_link,
     a_link_offers_no_passkey_to_a_user_with_a_second_factor,
     a_link_that_resets_second_factors_replaces_them_with_a_passkey,
-    without_a_host_name_a_link_offers_no_passkey,
+    a_link_of_a_service_without_a_host_name_offers_no_passkey,
     a_request_from_another_origin_or_of_another_type_or_over_the_limit_is_refused,
 ];
 
@@ -104,7 +104,7 @@ fn a_link_that_resets_second_factors_replaces_them_with_a_passkey() {
     }
 }
 
-fn without_a_host_name_a_link_offers_no_passkey() {
+fn a_link_of_a_service_without_a_host_name_offers_no_passkey() {
     let app = App::start();
     let hiring = app.hiring();
     let path = sign_in_link(&app, &hiring.staff("owner"), LinkPurpose::Invitation);

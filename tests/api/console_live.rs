@@ -420,7 +420,7 @@ fn an_unknown_cursor_is_refused_as_gone() {
             ask(&owner, &format!("{path}/changes?after={cursor}")).expect(410);
         }
     }
-    // Not every row of a role's activity is a version of the role.
+    // Not every row of a role's activity identifies a version of the role.
     ask(&owner, &format!("{role}/edit/changes?after={own}")).expect(410);
 }
 

@@ -17,11 +17,11 @@ crate::tests![
     a_change_to_an_organization_role_is_saved_once_and_overwrites_no_change_by_somebody_else,
     the_last_owner_can_be_neither_demoted_nor_removed,
     a_reset_link_ends_the_sessions_of_the_person,
-    an_owner_cannot_make_a_reset_link_for_themselves_or_a_disabled_user_or_a_member_of_another_organization,
+    an_owner_cannot_make_a_reset_link_for_themselves_a_disabled_user_or_a_member_of_two_organizations,
     a_removed_member_sees_nothing,
     an_admin_who_is_demoted_can_no_longer_administer_members,
     plain_members_see_names_and_rights_only,
-    members_of_other_organizations_are_treated_like_unknown_ones,
+    users_without_a_membership_here_are_treated_like_unknown_users,
     dangerous_acts_require_a_recent_confirmation,
     the_last_use_of_a_session_is_shown,
     scripts_in_names_are_shown_as_text,
@@ -255,7 +255,7 @@ fn a_reset_link_ends_the_sessions_of_the_person() {
     assert_eq!(app.sql("SELECT action FROM activities"), ["sign_in_link.issued"]);
 }
 
-fn an_owner_cannot_make_a_reset_link_for_themselves_or_a_disabled_user_or_a_member_of_another_organization() {
+fn an_owner_cannot_make_a_reset_link_for_themselves_a_disabled_user_or_a_member_of_two_organizations() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");
@@ -308,7 +308,7 @@ fn plain_members_see_names_and_rights_only() {
     }
 }
 
-fn members_of_other_organizations_are_treated_like_unknown_ones() {
+fn users_without_a_membership_here_are_treated_like_unknown_users() {
     let app = App::start();
     let (hiring, other) = (app.hiring(), app.hiring());
     let owner = app.browser(&hiring, "owner");

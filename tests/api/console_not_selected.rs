@@ -6,7 +6,7 @@ use crate::support::console::{app_path, follow};
 use crate::support::{App, Client, Hiring};
 
 crate::tests![
-    the_list_shows_the_reason_and_the_person_and_offers_to_reopen,
+    the_list_shows_the_reason_and_the_person_who_decided_and_offers_to_reopen_the_step,
     the_list_has_pages,
     an_empty_list_states_that_nobody_has_been_rejected,
     a_plain_member_reads_the_list_without_forms,
@@ -37,7 +37,7 @@ fn assert_has(page: &str, texts: &[&str]) {
     }
 }
 
-fn the_list_shows_the_reason_and_the_person_and_offers_to_reopen() {
+fn the_list_shows_the_reason_and_the_person_who_decided_and_offers_to_reopen_the_step() {
     let (app, hiring, recruiter) = start();
     reject(&app, &hiring, 0);
     let board = recruiter.get(&app_path(&hiring, &format!("roles/{}", hiring.role_id))).expect(200).text();

@@ -9,7 +9,7 @@ crate::tests![
     a_user_adds_a_passkey_and_signs_in_with_it,
     a_sign_in_leads_to_the_requested_page_or_form,
     a_changed_answer_does_not_sign_the_user_in,
-    an_answer_is_accepted_once_in_its_browser_within_5_minutes,
+    an_answer_is_accepted_only_once_only_from_its_browser_and_only_within_5_minutes,
     a_copy_of_an_authenticator_is_refused_and_recorded,
     a_disabled_user_cannot_sign_in_with_a_passkey,
     an_invalid_registration_is_refused,
@@ -21,10 +21,10 @@ crate::tests![
     the_only_second_factor_of_an_owner_cannot_be_removed,
     a_passkey_of_somebody_else_is_treated_like_an_unknown_one,
     the_password_alone_is_not_enough_to_sign_in_to_an_account_that_has_a_passkey,
-    without_a_host_name_there_are_no_passkeys,
+    a_service_without_a_host_name_offers_no_passkeys,
     a_sign_in_from_another_origin_is_forbidden,
     a_body_of_another_type_or_encoding_or_over_the_limit_is_refused,
-    a_name_is_shown_as_text,
+    the_name_of_a_passkey_is_shown_as_text,
 ];
 
 /// Starts a service with a host name, so that browsers offer passkeys.
@@ -130,7 +130,7 @@ fn a_changed_answer_does_not_sign_the_user_in() {
     assert!(platform_actions(&app, "session.sign_in_failed")[0].contains("\"count\":"), "failures are recorded");
 }
 
-fn an_answer_is_accepted_once_in_its_browser_within_5_minutes() {
+fn an_answer_is_accepted_only_once_only_from_its_browser_and_only_within_5_minutes() {
     let (app, hiring) = start(false);
     let key = Authenticator::new("key");
     let owner = app.browser(&hiring, "owner");
@@ -335,7 +335,7 @@ fn the_password_alone_is_not_enough_to_sign_in_to_an_account_that_has_a_passkey(
     browser.with_header("Cookie", &cookie(&answer)).get("/app").expect(303);
 }
 
-fn without_a_host_name_there_are_no_passkeys() {
+fn a_service_without_a_host_name_offers_no_passkeys() {
     let app = App::start();
     let hiring = app.hiring();
     let owner = app.browser(&hiring, "owner");
@@ -376,7 +376,7 @@ fn a_body_of_another_type_or_encoding_or_over_the_limit_is_refused() {
     }
 }
 
-fn a_name_is_shown_as_text() {
+fn the_name_of_a_passkey_is_shown_as_text() {
     let (app, hiring) = start(false);
     let owner = app.browser(&hiring, "owner");
     let options = owner.submit("/app/me/passkeys/options", &[]).expect(200).json();

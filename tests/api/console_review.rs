@@ -107,8 +107,8 @@ fn the_list_of_a_queue_is_fixed_when_the_queue_begins() {
     let second = follow(&recruiter, decide(&recruiter, &page, "advance"));
     assert_has(&second, &["2 of 3"]);
     // A candidate who is moved back to the step has the same position in the list as before.
-    let reject = app_path(&hiring, &format!("applications/{}/move", hiring.candidates[0].application_id));
-    recruiter.submit(&reject, &[("step", &hiring.candidates[0].steps[1])]).expect(303);
+    let move_back = app_path(&hiring, &format!("applications/{}/move", hiring.candidates[0].application_id));
+    recruiter.submit(&move_back, &[("step", &hiring.candidates[0].steps[1])]).expect(303);
     let third = follow(&recruiter, decide(&recruiter, &second, "advance"));
     assert_has(&third, &["3 of 3"]);
     let first = follow(&recruiter, decide(&recruiter, &third, "advance"));
@@ -197,7 +197,8 @@ fn the_attachment_is_shown_beside_the_decision() {
     let page = begin(&recruiter, &hiring);
     let frame = format!("<iframe class=\"file\" src=\"/app/{}/documents/doc_first/file\"", hiring.slug);
     assert_has(&page, &[&frame, "My CV.pdf", "First line\nSecond line", "+44 20 7946", "https://ada.example"]);
-    // The page of the queue does not count as opening the attachment; only the browser's request for the file does.
+    // Opening the page of the queue does not count as opening the attachment. Only the browser's request for the file
+    // does.
     assert!(app.sql("SELECT id FROM activities WHERE action = 'document.opened'").is_empty());
 }
 

@@ -10,7 +10,7 @@ use crate::support::{App, Hiring};
 
 crate::tests![
     an_owner_requires_a_second_factor_of_all_members_and_stops_requiring_it,
-    a_setting_that_is_sent_twice_is_recorded_once,
+    a_change_that_is_sent_twice_is_recorded_once,
     the_page_names_the_members_without_a_second_factor,
     twenty_members_are_named_and_the_others_are_counted,
     only_owners_and_admins_see_and_change_the_setting,
@@ -60,7 +60,7 @@ fn an_owner_requires_a_second_factor_of_all_members_and_stops_requiring_it() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_setting_that_is_sent_twice_is_recorded_once() {
+fn a_change_that_is_sent_twice_is_recorded_once() {
     let (app, hiring) = start(false);
     let admin = app.browser(&hiring, "admin");
     for _ in 0..2 {

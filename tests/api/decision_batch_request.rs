@@ -92,7 +92,7 @@ fn the_step_of_a_move_must_be_a_step_of_the_role() {
     let unknown = problem("none");
     assert_eq!(unknown["detail"], "the role has no such step");
     assert_eq!([problem(&other.role_steps[2]), problem("ä")], [unknown.clone(), unknown]);
-    // A step that was added after the application is not one of its steps.
+    // A step that was added to the role after a candidate applied is not a step of that candidate's application.
     let added = app.user_with_all(&hiring.staff("owner"));
     let body = json!({ "name": "Trial day", "stepType": "other" });
     let step = added.post(&format!("/api/v1/roles/{}/steps", hiring.role_id), &body).expect(200).json();

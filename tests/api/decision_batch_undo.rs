@@ -9,7 +9,7 @@ use crate::support::{App, Client, Hiring, crowd};
 crate::tests![
     an_undone_batch_of_200_leaves_the_candidates_pages_byte_for_byte_as_before,
     decisions_that_were_followed_by_another_act_are_reported_and_not_undone,
-    decisions_on_candidates_erased_or_under_a_legal_hold_are_reported_and_not_undone,
+    decisions_on_candidates_who_are_erased_or_under_a_legal_hold_are_reported_and_not_undone,
     a_batch_can_be_undone_for_less_than_10_minutes,
     only_the_person_who_decided_can_undo_a_batch_and_only_once,
     undos_of_unknown_batches_and_of_batches_of_other_roles_get_the_same_answer,
@@ -93,7 +93,7 @@ fn decisions_that_were_followed_by_another_act_are_reported_and_not_undone() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn decisions_on_candidates_erased_or_under_a_legal_hold_are_reported_and_not_undone() {
+fn decisions_on_candidates_who_are_erased_or_under_a_legal_hold_are_reported_and_not_undone() {
     let (app, hiring, staff) = start();
     let answer = decide(&staff, &hiring, &reject_all(&hiring));
     app.admin().delete(&hiring.candidate_path(0)).expect(200);

@@ -205,7 +205,7 @@ fn a_form_that_cannot_be_stored_is_shown_again_with_its_input() {
     let app = App::start();
     let hiring = app.hiring();
     let form = Form::for_role(&app, &hiring).with("note", "Engines");
-    // The attachment is uploaded before the file becomes unwritable.
+    // The service stores the attachment before another process locks the database file.
     let text = form.with("name", "").with_file("cv.pdf", b"%PDF-1.7").send(&app).expect(400).text();
     let form = form.with("cvToken", &input_value(&text, "cvToken").unwrap());
     let lock = app.lock();

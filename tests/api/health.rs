@@ -11,7 +11,7 @@ crate::tests![
     readyz_reports_that_the_file_can_be_read_and_written,
     readyz_writes_to_the_file,
     head_requests_work_like_get_requests,
-    requests_with_an_unsupported_method_get_405_and_allow,
+    requests_with_an_unsupported_method_get_405_with_an_allow_field,
     credentials_are_ignored,
     similar_paths_are_not_found,
     a_stalled_read_transaction_is_reported_until_it_ends,
@@ -69,7 +69,7 @@ fn head_requests_work_like_get_requests() {
     }
 }
 
-fn requests_with_an_unsupported_method_get_405_and_allow() {
+fn requests_with_an_unsupported_method_get_405_with_an_allow_field() {
     let app = App::start();
     for path in PATHS {
         for method in ["POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"] {

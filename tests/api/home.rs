@@ -13,7 +13,7 @@ crate::tests![
     a_repeated_parameter_is_refused_only_for_people,
 ];
 
-/// The `Accept` of Chromium.
+/// The `Accept` field that Chromium sends.
 const BROWSER: &str =
     "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,image/apng,*/*;q=0.8";
 

@@ -15,8 +15,8 @@ crate::tests![
     the_final_answer_after_informational_answers_decides_the_outcome,
     an_attempt_with_an_invalid_answer_fails_and_its_error_says_why,
     an_attempt_with_a_truncated_answer_fails,
-    an_attempt_with_an_answer_over_64_kib_fails,
-    an_attempt_with_an_answer_with_more_than_256_fields_fails,
+    an_attempt_with_an_answer_body_over_64_kib_fails,
+    an_attempt_fails_if_the_answer_has_more_than_256_fields_or_a_very_long_field,
     an_attempt_with_a_slow_answer_times_out,
     an_endless_answer_is_cut_off_before_its_timeout,
     a_410_to_a_ping_does_not_change_an_integration_that_an_admin_disabled,
@@ -148,7 +148,7 @@ fn an_attempt_with_a_truncated_answer_fails() {
     );
 }
 
-fn an_attempt_with_an_answer_over_64_kib_fails() {
+fn an_attempt_with_an_answer_body_over_64_kib_fails() {
     let answer_of = |length: usize| Behaviour::Answer(200, Vec::new(), vec![b'x'; length]);
     let chunked = |length: usize| {
         raw(&format!(
@@ -174,7 +174,7 @@ fn an_attempt_with_an_answer_over_64_kib_fails() {
     );
 }
 
-fn an_attempt_with_an_answer_with_more_than_256_fields_fails() {
+fn an_attempt_fails_if_the_answer_has_more_than_256_fields_or_a_very_long_field() {
     let answer_of = |fields: usize| {
         let fields: String = (1..fields).map(|nth| format!("X-{nth}: x\r\n")).collect();
         raw(&format!("HTTP/1.1 200 X\r\n{fields}Content-Length: 0\r\n\r\n"))

@@ -15,7 +15,7 @@ use crate::support::{App, Receiver};
 
 crate::tests![
     special_addresses_are_refused_in_every_notation,
-    a_url_that_disguises_its_host_is_refused,
+    a_url_that_is_invalid_or_disguises_its_host_is_refused,
     private_addresses_are_reached_when_private_targets_are_allowed,
 ];
 
@@ -245,7 +245,7 @@ fn special_addresses_are_refused_in_every_notation() {
     assert_eq!(receiver.connections(), 0);
 }
 
-fn a_url_that_disguises_its_host_is_refused() {
+fn a_url_that_is_invalid_or_disguises_its_host_is_refused() {
     let (app, network) = guarded();
     let hiring = app.hiring();
     let path = format!("/api/admin/organizations/{}/hr-integration", hiring.organization_id);

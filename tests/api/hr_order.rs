@@ -136,7 +136,8 @@ fn hanging_hr_systems_do_not_delay_other_organizations() {
     }
 }
 
-/// Imports organizations that have no members and whose HR systems listen at this URL, and queues a ping for each.
+/// Imports organizations that have no members and whose HR systems listen at this URL. Marks the HR systems as suspect,
+/// and queues a ping for each.
 fn ping_many(app: &App, count: usize, url: &str) {
     let organizations: Vec<Value> = (0..count)
         .map(|nth| {
@@ -146,7 +147,7 @@ fn ping_many(app: &App, count: usize, url: &str) {
         })
         .collect();
     app.import(&json!({ "organizations": organizations }));
-    // Records that the last attempt to reach each HR system timed out.
+    // An HR system is suspect if the last attempt to reach it timed out.
     app.change("UPDATE hr_integrations SET timed_out = 1 WHERE organization_id LIKE 'many%'");
     let admin = app.admin();
     for nth in 0..count {

@@ -162,7 +162,7 @@ fn an_attempt_to_a_target_that_hangs_up_or_does_not_listen_fails_and_its_error_s
     let hangs_up = target(drop);
     let error = first_error(&app, &format!("http://{hangs_up}/"));
     assert!(error.starts_with("no response: "), "{error}");
-    // This socket is bound but does not listen, so no other process can use the port.
+    // This socket is bound, so no other process can use the port, but it does not listen.
     let deaf = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     deaf.bind(&SocketAddr::from(([127, 0, 0, 1], 0)).into()).unwrap();
     let address = deaf.local_addr().unwrap().as_socket().unwrap();

@@ -492,7 +492,7 @@ fn actions(app: &App) -> Vec<String> {
     app.sql("SELECT action FROM activities ORDER BY number")
 }
 
-/// Returns the rows of the tables that the acts of staff and admins change most.
+/// Returns the rows of the tables that the acts of staff and admins change most often.
 fn state(app: &App) -> Vec<String> {
     let tables = [
         "organizations",

@@ -11,7 +11,7 @@ crate::tests![
     an_empty_body_is_refused,
     a_new_logo_is_shown_with_the_next_request,
     a_deleted_logo_is_gone,
-    absent_logos_and_organizations_are_not_found,
+    requests_for_absent_logos_and_organizations_get_404,
     a_disabled_portal_shows_no_logo,
     a_conditional_request_for_an_unchanged_logo_gets_304,
     activity_records_each_change_without_the_image,
@@ -131,7 +131,7 @@ fn a_deleted_logo_is_gone() {
     app.admin().delete(&admin_path(&hiring)).refused(404, "not_found");
 }
 
-fn absent_logos_and_organizations_are_not_found() {
+fn requests_for_absent_logos_and_organizations_get_404() {
     let app = App::start();
     app.hiring();
     for id in ["none", "org_2", "a%20b"] {

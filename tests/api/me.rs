@@ -17,7 +17,7 @@ crate::tests![
     the_bearer_scheme_is_case_insensitive,
     a_key_takes_precedence_over_a_session,
     an_invalid_key_is_refused_even_with_a_valid_session,
-    a_session_is_found_among_other_cookies,
+    the_session_cookie_is_found_among_other_cookies,
     a_key_expires_exactly_at_its_expiry,
     a_changed_platform_role_takes_effect_at_once,
     every_api_route_that_needs_a_credential_refuses_requests_without_one,
@@ -87,7 +87,7 @@ fn query_parameters_and_bodies_are_ignored() {
     let plain = app.admin().get(ME).expect(200).json();
     assert_eq!(app.admin().get("/api/v1/me?limit=abc&limit=1").expect(200).json(), plain);
     assert_eq!(app.admin().send("GET", ME, &[("Content-Type", "text/plain")], b"{").expect(200).json(), plain);
-    // A key is read from its header field only.
+    // The service reads a key only from the `Authorization` field.
     let in_query = format!("{ME}?access_token={}", app.admin_secret());
     assert_eq!(app.anonymous().get(&in_query).refused(401, "unauthorized").header("www-authenticate"), Some(NOTHING));
 }
@@ -209,7 +209,7 @@ fn an_invalid_key_is_refused_even_with_a_valid_session() {
     session.get(ME).expect(200);
 }
 
-fn a_session_is_found_among_other_cookies() {
+fn the_session_cookie_is_found_among_other_cookies() {
     let app = App::start();
     let hiring = app.hiring();
     app.set_password(&hiring.email("owner"), PASSWORD);

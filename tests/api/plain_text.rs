@@ -203,6 +203,6 @@ fn an_activity_row_with_json_nested_too_deeply_is_shown_without_its_detail() {
     let export = |tx: &store::Tx<'_>| Ok(interchange::export(tx, Secrets::LeftOut, &mut out).unwrap());
     let notices = store::read_alone(&app.path, world, export).unwrap();
     let left_out = format!("not in the document: the description of the role {}", hiring.role_id);
-    assert_eq!(notices, [format!("{left_out}, which is nested more than 32 levels deep")]);
+    assert_eq!(notices, [format!("{left_out} (nested more than 32 levels deep)")]);
     assert!(interchange::parse(&out, world).is_ok(), "the document can be imported");
 }

@@ -31,9 +31,9 @@ crate::tests![
     a_portal_disabled_by_another_process_is_gone_a_moment_later,
     a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     any_origin_may_read_answers_and_errors_of_the_public_api,
-    a_preflight_lists_the_methods_and_fields,
+    the_answer_to_a_preflight_lists_the_methods_and_header_fields,
     paths_outside_the_public_api_refuse_preflights,
-    requests_with_an_unsupported_method_get_405_and_allow,
+    requests_with_an_unsupported_method_get_405_with_an_allow_field,
     credentials_are_ignored,
 ];
 
@@ -444,7 +444,7 @@ fn any_origin_may_read_answers_and_errors_of_the_public_api() {
     assert!(!elsewhere.headers.iter().any(|(name, _)| name.to_ascii_lowercase().starts_with("access-control-")));
 }
 
-fn a_preflight_lists_the_methods_and_fields() {
+fn the_answer_to_a_preflight_lists_the_methods_and_header_fields() {
     let app = App::start();
     let preflight = [("Origin", "https://jobs.acme.example"), ("Access-Control-Request-Method", "POST")];
     for (path, methods) in [
@@ -478,7 +478,7 @@ fn paths_outside_the_public_api_refuse_preflights() {
     }
 }
 
-fn requests_with_an_unsupported_method_get_405_and_allow() {
+fn requests_with_an_unsupported_method_get_405_with_an_allow_field() {
     let app = App::start();
     let hiring = app.hiring();
     for (path, allow) in [

@@ -21,7 +21,7 @@ crate::tests![
     a_body_that_is_not_a_json_object_is_a_bad_request,
     media_types_other_than_json_are_refused,
     a_body_over_128_kib_is_refused,
-    unknown_members_are_ignored,
+    unknown_fields_are_ignored,
     unknown_and_disabled_portals_are_not_found,
     a_role_that_accepts_no_applications_is_not_found,
     a_link_is_reused_for_every_locale,
@@ -209,7 +209,7 @@ fn a_body_over_128_kib_is_refused() {
     post_bytes(&app, &hiring, "application/json", &body).refused(413, "payload_too_large");
 }
 
-fn unknown_members_are_ignored() {
+fn unknown_fields_are_ignored() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({ "roleId": hiring.role_id, "token": "chosen", "expiresAt": "2999-01-01", "x": { "y": [] } });

@@ -17,7 +17,7 @@ crate::tests![
     a_role_hidden_by_another_process_is_gone_a_moment_later,
     the_salary_is_shown_only_where_show_salary_is_true,
     a_salary_field_that_the_role_lacks_is_omitted,
-    a_slug_matches_ignoring_case_and_outer_spaces,
+    a_slug_matches_regardless_of_case_and_outer_spaces,
     a_conditional_request_for_an_unchanged_role_gets_304,
     a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     credentials_are_ignored,
@@ -182,7 +182,7 @@ fn a_salary_field_that_the_role_lacks_is_omitted() {
     assert_eq!((role.get("salaryMax"), role.get("salaryPeriod")), (None, None));
 }
 
-fn a_slug_matches_ignoring_case_and_outer_spaces() {
+fn a_slug_matches_regardless_of_case_and_outer_spaces() {
     let app = App::start();
     let hiring = app.hiring();
     let answer = app.anonymous().get(&format!("/api/public/portal/%20ACME-1%20/roles/{}", hiring.role_id));

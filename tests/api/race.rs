@@ -252,7 +252,7 @@ fn requests_that_start_after_an_acknowledged_revocation_are_refused() {
             if number > 0 {
                 return calls_until_refused(&call, client, &revoked);
             }
-            // In two of three rounds, the revocation comes a little later, while the other clients send requests.
+            // In two of every three rounds, the revocation comes a little later, while the other clients send requests.
             for _ in 0..round % 3 {
                 call.send(client);
             }

@@ -13,7 +13,7 @@ crate::tests![
     concurrent_identical_changes_are_recorded_once,
     concurrent_creations_give_an_address_to_one_user,
     admins_who_disable_each_other_leave_one_enabled,
-    admins_who_demote_themselves_leave_one_admin,
+    admins_who_demote_or_disable_themselves_leave_one_admin,
     concurrent_changes_to_a_user_all_take_effect,
     concurrent_puts_make_one_membership,
     concurrent_removals_remove_a_membership_once,
@@ -148,7 +148,7 @@ fn admins_who_disable_each_other_leave_one_enabled() {
     assert_sound(&app);
 }
 
-fn admins_who_demote_themselves_leave_one_admin() {
+fn admins_who_demote_or_disable_themselves_leave_one_admin() {
     let app = App::start();
     let admins: Vec<String> = (0..4).map(|nth| user(&app, &format!("admin-{nth}"), "admin")).collect();
     let secrets: Vec<String> = admins.iter().map(|id| app.make_key(id).1).collect();

@@ -14,9 +14,9 @@ crate::tests![
     eight_concurrent_withdrawals_make_one_withdrawal,
     a_concurrent_withdrawal_and_hire_exclude_each_other,
     a_concurrent_withdrawal_and_rejection_happen_in_sequence,
-    concurrent_changes_to_one_address_succeed_for_one_candidate,
+    concurrent_changes_give_an_address_to_one_candidate,
     concurrent_changes_to_a_name_happen_in_sequence,
-    an_address_added_and_taken_concurrently_belongs_to_one_candidate,
+    a_concurrent_addition_and_change_give_an_address_to_one_candidate,
     reads_on_every_connection_see_acknowledged_changes,
 ];
 
@@ -197,7 +197,7 @@ fn a_concurrent_withdrawal_and_rejection_happen_in_sequence() {
     assert_sound(&app);
 }
 
-fn concurrent_changes_to_one_address_succeed_for_one_candidate() {
+fn concurrent_changes_give_an_address_to_one_candidate() {
     let app = App::start();
     let organization = RaceOrganization::new(&app, 2, 1);
     let mut owner = 0;
@@ -245,7 +245,7 @@ fn concurrent_changes_to_a_name_happen_in_sequence() {
     assert_sound(&app);
 }
 
-fn an_address_added_and_taken_concurrently_belongs_to_one_candidate() {
+fn a_concurrent_addition_and_change_give_an_address_to_one_candidate() {
     let app = App::start();
     let organization = RaceOrganization::new(&app, 1, 1);
     duel(

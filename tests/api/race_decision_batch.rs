@@ -14,7 +14,7 @@ crate::tests![
     a_concurrent_batch_and_hire_happen_in_sequence,
     a_concurrent_batch_and_validation_happen_in_sequence,
     eight_concurrent_undos_of_a_batch_make_one_undo,
-    a_concurrent_undo_of_a_batch_and_of_one_decision_happen_in_sequence,
+    concurrent_undos_of_a_batch_and_of_one_decision_happen_in_sequence,
 ];
 
 /// The number of applications in each batch.
@@ -96,7 +96,7 @@ fn eight_concurrent_undos_of_a_batch_make_one_undo() {
     assert_sound(&app);
 }
 
-fn a_concurrent_undo_of_a_batch_and_of_one_decision_happen_in_sequence() {
+fn concurrent_undos_of_a_batch_and_of_one_decision_happen_in_sequence() {
     let app = App::start();
     let organizations = RefCell::new(Vec::new());
     duel(

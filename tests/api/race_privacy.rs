@@ -82,7 +82,8 @@ fn role(organization: &str) -> Value {
     })
 }
 
-/// Returns the organization and the candidate to use in a round. Each organization is used for `ROUNDS` rounds.
+/// Returns the organization and the candidate to use in this round. Imports a new organization first if the last one is
+/// used up.
 fn organization_for_round<'a>(
     app: &App,
     organizations: &'a mut Vec<RaceOrganization>,

@@ -21,8 +21,8 @@ crate::tests![
     concurrent_removals_remove_a_step_once,
     concurrent_removals_leave_the_last_step,
     a_hire_during_a_reduction_of_positions_fills_a_position_or_finds_none,
-    a_concurrent_hire_and_closing_of_its_role_happen_in_sequence,
-    a_concurrent_opening_and_deletion_of_a_draft_exclude_each_other,
+    a_hire_and_a_concurrent_closing_of_the_role_happen_in_sequence,
+    an_opening_and_a_concurrent_deletion_of_a_draft_exclude_each_other,
     a_reordering_during_a_removal_applies_to_all_steps_or_none,
     a_reordering_during_an_addition_applies_to_all_steps_or_none,
 ];
@@ -87,7 +87,7 @@ impl RaceOrganization {
         current.map(|step| step["id"].as_str().unwrap().to_owned()).collect()
     }
 
-    /// Creates the request that hires the role's `candidate`-th candidate at the second step.
+    /// Creates the request that hires the role's `candidate`-th candidate, counted from 0, at the second step.
     fn hire(&self, number: usize, candidate: usize) -> Lane {
         let step = self.id(&format!("cstep_{candidate}_1"), number);
         self.lane("POST", &format!("/api/v1/candidate-steps/{step}/hire"))
@@ -295,8 +295,8 @@ fn concurrent_removals_leave_the_last_step() {
     assert_sound(&app);
 }
 
-/// Races two requests on new roles until each has come first often enough. `judge` gets the role's number and returns
-/// whether the left request came first.
+/// Races two requests on a role that no earlier round used, until each request has come first often enough. `judge`
+/// gets the role's number and returns whether the left request came first.
 fn race_on_roles(
     role: &Value,
     lanes: impl Fn(&RaceOrganization, usize) -> [Lane; 2],
@@ -354,7 +354,7 @@ fn a_hire_during_a_reduction_of_positions_fills_a_position_or_finds_none() {
     );
 }
 
-fn a_concurrent_hire_and_closing_of_its_role_happen_in_sequence() {
+fn a_hire_and_a_concurrent_closing_of_the_role_happen_in_sequence() {
     let role = json!({
         "name": "Role", "status": "open", "positions": 2, "steps": steps(2),
         "candidates": [{ "name": "A", "status": "In Progress", "steps": ["in_progress", "pending"] }],
@@ -376,7 +376,7 @@ fn a_concurrent_hire_and_closing_of_its_role_happen_in_sequence() {
     );
 }
 
-fn a_concurrent_opening_and_deletion_of_a_draft_exclude_each_other() {
+fn an_opening_and_a_concurrent_deletion_of_a_draft_exclude_each_other() {
     race_on_roles(
         &draft(1),
         |organization, number| {

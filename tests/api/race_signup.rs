@@ -1,5 +1,5 @@
-//! Races between candidates who apply: each gets a confirmation or a clear refusal, and the database agrees with all
-//! answers.
+//! Races between signups, and between a signup and an act by staff: each signup gets a confirmation or a clear refusal,
+//! and the database agrees with all answers.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -9,7 +9,7 @@ use super::support::stored_signup::status_link_in;
 use super::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    a_concurrent_withdrawal_and_rejection_happen_in_sequence_and_show_the_withdrawal,
+    after_a_concurrent_withdrawal_and_rejection_the_page_shows_the_withdrawal,
     a_concurrent_deletion_and_hire_disable_the_link_and_lose_no_hire,
     concurrent_new_links_leave_one_that_works,
     concurrent_deletions_make_one_deletion,
@@ -88,7 +88,7 @@ fn statuses(answers: &[Answer]) -> Vec<u16> {
     answers.iter().map(|answer| answer.status).collect()
 }
 
-fn a_concurrent_withdrawal_and_rejection_happen_in_sequence_and_show_the_withdrawal() {
+fn after_a_concurrent_withdrawal_and_rejection_the_page_shows_the_withdrawal() {
     let app = App::start();
     let organizations = std::cell::RefCell::new(Vec::new());
     let links = std::cell::RefCell::new(Vec::new());

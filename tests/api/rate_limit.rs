@@ -12,7 +12,7 @@ use crate::support::race::{Runner, race};
 use crate::support::{Answer, App, Client, fill_path};
 
 crate::tests![
-    every_authenticated_answer_reports_what_is_left,
+    every_answer_to_an_authenticated_request_reports_the_remainder,
     the_default_limit_is_reported_as_documented,
     without_a_limit_nothing_is_reported_or_refused,
     a_full_bucket_allows_exactly_as_many_requests_as_the_limit,
@@ -27,7 +27,7 @@ crate::tests![
     a_refused_request_is_not_in_the_usage_log,
     the_limit_is_checked_before_scope_body_and_resource,
     credentials_and_paths_are_checked_before_the_limit,
-    every_authenticated_api_route_is_limited,
+    every_api_route_that_needs_a_credential_is_limited,
     a_credential_of_the_wrong_kind_takes_nothing_from_the_bucket,
     sign_out_is_limited,
     exactly_the_allowed_number_of_concurrent_requests_passes,
@@ -64,7 +64,7 @@ fn passing(client: &Client, requests: usize) -> usize {
     statuses.iter().filter(|status| **status == 200).count()
 }
 
-fn every_authenticated_answer_reports_what_is_left() {
+fn every_answer_to_an_authenticated_request_reports_the_remainder() {
     let app = limited(60);
     let hiring = app.hiring();
     let owner = app.user(&hiring.staff("owner"));
@@ -194,7 +194,7 @@ fn the_bucket_refills_evenly() {
         app.pass(seconds);
         assert_eq!(passing(&client, 8), back, "{seconds}");
     }
-    // The reported remainder includes the refill: two requests are taken, and one is regained.
+    // The reported remainder includes the refill: two requests are taken, one is regained, and one more is taken.
     app.pass(60);
     assert_eq!(passing(&client, 2), 2);
     app.pass(10);
@@ -307,7 +307,7 @@ fn credentials_and_paths_are_checked_before_the_limit() {
     assert_eq!(limit_fields(&answer), (None, None));
 }
 
-fn every_authenticated_api_route_is_limited() {
+fn every_api_route_that_needs_a_credential_is_limited() {
     let app = limited(1);
     app.set_password("admin@appliance.example", PASSWORD);
     let session = app.sign_in("admin@appliance.example", PASSWORD);

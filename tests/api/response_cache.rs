@@ -48,7 +48,7 @@ fn rename_behind_the_cache(app: &App, name: &str) {
     app.change(&format!("UPDATE organizations SET name = '{name}'"));
 }
 
-/// Returns whether the answer is a cached response.
+/// Returns whether the answer is a cached response, which lacks the new name after [`rename_behind_the_cache`].
 fn is_cached(client: &Client, path: &str, language: &str) -> bool {
     !get(client, path, language).text().contains("Renamed Works")
 }

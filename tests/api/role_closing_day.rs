@@ -25,7 +25,7 @@ crate::tests![
     a_clock_that_jumps_ahead_closes_no_role_but_signups_are_refused,
     signups_are_accepted_until_the_end_of_the_day,
     a_role_past_its_closing_date_neither_opens_nor_reopens,
-    closing_by_staff_and_by_the_job_is_recorded_once,
+    concurrent_closings_by_staff_and_by_the_job_are_recorded_once,
     a_posting_shows_its_closing_date_in_every_language,
     search_engines_and_job_boards_get_the_time_at_which_the_closing_date_ends,
     the_public_api_has_a_closing_date_only_if_the_role_has_one,
@@ -313,7 +313,7 @@ fn a_role_past_its_closing_date_neither_opens_nor_reopens() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn closing_by_staff_and_by_the_job_is_recorded_once() {
+fn concurrent_closings_by_staff_and_by_the_job_are_recorded_once() {
     const ROLES: usize = 40;
     let app = App::start();
     let hiring = app.hiring_with(|document| {

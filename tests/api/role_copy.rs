@@ -175,7 +175,7 @@ fn callers_without_authority_cannot_copy_a_role() {
     assert_eq!(activity_count(&app), 0);
 }
 
-/// Adds the default pipeline to a role, as the console does when the owner is signed in.
+/// Adds the default pipeline to a role as the owner, with the same call as the console.
 fn add_default_steps(app: &App, hiring: &Hiring, path: &str, language_tag: &str) -> Result<(), Error> {
     let organization = OrganizationId::parse(&hiring.organization_id).unwrap();
     let id = RoleId::parse(path.rsplit('/').next().unwrap()).unwrap();

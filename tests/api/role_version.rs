@@ -16,11 +16,11 @@ crate::tests![
     if_none_match_is_ignored,
     a_change_to_the_current_version_is_made,
     a_change_to_an_older_version_is_refused_and_changes_nothing,
-    any_listed_strong_tag_matches_and_weak_tags_do_not,
+    one_matching_strong_tag_in_the_list_is_enough_and_weak_tags_never_match,
     a_malformed_if_match_is_reported_with_all_other_errors,
     a_refusal_names_who_changed_what_and_when,
     a_refusal_names_at_most_ten_changes,
-    a_version_that_the_role_never_had_reveals_only_the_newest_change,
+    the_refusal_of_a_version_that_the_role_never_had_names_only_the_newest_change,
     a_refusal_names_no_user_for_a_change_by_the_service,
     rights_and_existence_are_checked_before_the_version_and_states_after_it,
     the_refusal_of_a_version_is_not_stored_for_the_idempotency_key,
@@ -185,7 +185,7 @@ fn a_change_to_an_older_version_is_refused_and_changes_nothing() {
     }
 }
 
-fn any_listed_strong_tag_matches_and_weak_tags_do_not() {
+fn one_matching_strong_tag_in_the_list_is_enough_and_weak_tags_never_match() {
     let (_app, hiring, client) = start();
     let seen = current(&client, &hiring.role());
     for (field, status) in [
@@ -260,7 +260,7 @@ fn a_refusal_names_at_most_ten_changes() {
     }
 }
 
-fn a_version_that_the_role_never_had_reveals_only_the_newest_change() {
+fn the_refusal_of_a_version_that_the_role_never_had_names_only_the_newest_change() {
     let (app, hiring, client) = start();
     let other = app.hiring();
     let elsewhere = staff(&app, &other, "owner");

@@ -13,7 +13,7 @@ use crate::support::race::{Runner, race};
 use crate::support::{Answer, App, Client, Hiring};
 
 crate::tests![
-    signing_in_returns_the_same_answer_as_me,
+    signing_in_returns_the_same_answer_as_the_me_endpoint,
     the_cookie_is_http_only_and_lax,
     the_cookie_behind_https_is_secure_and_bound_to_its_host,
     each_cookie_has_256_new_random_bits,
@@ -44,21 +44,21 @@ crate::tests![
     a_sign_out_without_a_session_is_answered_with_401,
     a_sign_out_with_a_key_is_answered_with_401_and_writes_no_usage_row,
     signing_out_from_another_origin_is_forbidden,
-    signing_out_behind_https_compares_the_public_origin,
+    a_sign_out_behind_https_is_checked_against_the_public_origin,
     default_ports_are_not_part_of_an_origin,
-    a_repeated_origin_is_forbidden,
+    requests_with_a_repeated_origin_or_sec_fetch_site_are_forbidden,
     reading_with_a_session_needs_no_origin,
     signing_in_from_another_origin_is_forbidden,
     a_forbidden_sign_in_does_not_count_as_a_failure,
-    a_session_is_rate_limited,
-    after_five_failures_the_wait_of_an_account_doubles_each_time,
+    requests_with_a_session_are_rate_limited,
+    after_five_failures_each_failure_doubles_the_wait_of_an_account_up_to_15_minutes,
     a_wait_is_reported_in_whole_seconds_rounded_up,
     the_right_password_is_refused_during_the_wait_and_accepted_after_it,
     an_attempt_during_the_wait_does_not_lengthen_it,
     a_success_resets_the_failures,
     failures_expire_after_an_hour,
     an_account_waits_under_every_spelling_of_its_address,
-    failures_at_one_account_do_not_make_another_account_wait,
+    failures_for_one_account_do_not_make_another_account_wait,
     an_unknown_address_waits_like_a_known_one,
     an_invalid_request_does_not_count_as_a_failure,
     a_client_address_waits_after_fifty_failures,
@@ -123,7 +123,7 @@ fn retry_after(answer: &Answer) -> u64 {
     answer.header("retry-after").unwrap().parse().unwrap()
 }
 
-fn signing_in_returns_the_same_answer_as_me() {
+fn signing_in_returns_the_same_answer_as_the_me_endpoint() {
     let (app, hiring) = start();
     let answer = attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200);
     let user = json!({ "id": hiring.staff("owner"), "email": hiring.email("owner"), "role": "user" });
@@ -566,7 +566,7 @@ fn signing_out_from_another_origin_is_forbidden() {
     assert!(!attempt(&[]), "a request without an origin is forbidden");
 }
 
-fn signing_out_behind_https_compares_the_public_origin() {
+fn a_sign_out_behind_https_is_checked_against_the_public_origin() {
     let base_url = Some("https://jobs.example.com".to_owned());
     let (app, hiring) = start_with(Options { base_url, ..Options::default() });
     for (origin, status) in [
@@ -597,7 +597,7 @@ fn default_ports_are_not_part_of_an_origin() {
     }
 }
 
-fn a_repeated_origin_is_forbidden() {
+fn requests_with_a_repeated_origin_or_sec_fetch_site_are_forbidden() {
     let (app, hiring) = start();
     let own = format!("http://{}", app.address);
     let body = json!({ "email": hiring.email("owner"), "password": PASSWORD }).to_string();
@@ -660,7 +660,7 @@ fn a_forbidden_sign_in_does_not_count_as_a_failure() {
     attempt_sign_in(&app, &hiring.email("owner"), PASSWORD).expect(200);
 }
 
-fn a_session_is_rate_limited() {
+fn requests_with_a_session_are_rate_limited() {
     let (app, hiring) = start_with(Options { per_minute: Some(2), ..Options::default() });
     let (first, second) = (session(&app, &hiring), session(&app, &hiring));
     let answer = first.get("/api/v1/me").expect(200);
@@ -676,7 +676,7 @@ fn a_session_is_rate_limited() {
     sign_out(&first).expect(204);
 }
 
-fn after_five_failures_the_wait_of_an_account_doubles_each_time() {
+fn after_five_failures_each_failure_doubles_the_wait_of_an_account_up_to_15_minutes() {
     let (app, hiring) = start();
     let email = hiring.email("owner");
     fail(&app, &email, 5);
@@ -764,7 +764,7 @@ fn an_account_waits_under_every_spelling_of_its_address() {
     assert_eq!(wait(&app, &format!("\t{}", email.to_uppercase()), PASSWORD), 1);
 }
 
-fn failures_at_one_account_do_not_make_another_account_wait() {
+fn failures_for_one_account_do_not_make_another_account_wait() {
     let (app, hiring) = start();
     fail(&app, &hiring.email("member"), 5);
     wait(&app, &hiring.email("member"), PASSWORD);

@@ -1,5 +1,5 @@
-//! `POST /api/auth/sign-in` while strangers guess passwords: the number of guesses is limited, and the owner can still
-//! sign in from a known network or browser.
+//! `POST /api/auth/sign-in` while strangers guess passwords: the number of guesses is limited, and the user of the
+//! account can still sign in from a known network or browser.
 
 use serde_json::json;
 

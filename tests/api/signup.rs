@@ -17,7 +17,7 @@ crate::tests![
     the_page_is_in_the_language_of_the_link_or_the_browser,
     the_page_links_to_every_language,
     a_link_expires_after_exactly_thirty_days,
-    an_expired_link_points_to_the_posting,
+    the_page_of_an_expired_link_links_to_the_posting,
     a_link_stops_working_when_its_role_is_filled,
     a_link_stops_working_when_its_role_is_closed,
     a_link_to_a_role_without_steps_opens_no_form,
@@ -25,7 +25,7 @@ crate::tests![
     all_dead_links_lead_to_the_same_page,
     a_request_with_a_malformed_token_gets_a_404_page,
     a_request_with_a_repeated_parameter_gets_a_400_page,
-    requests_with_an_unsupported_method_get_405_and_allow,
+    requests_with_an_unsupported_method_get_405_with_an_allow_field,
     a_head_request_returns_the_header_fields_of_a_get_and_no_body,
     opening_a_link_changes_nothing,
     a_browser_that_has_applied_sees_a_notice,
@@ -179,7 +179,7 @@ fn a_link_expires_after_exactly_thirty_days() {
     page(app.anonymous().get(&path), 410);
 }
 
-fn an_expired_link_points_to_the_posting() {
+fn the_page_of_an_expired_link_links_to_the_posting() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);
@@ -293,7 +293,7 @@ fn a_request_with_a_repeated_parameter_gets_a_400_page() {
     }
 }
 
-fn requests_with_an_unsupported_method_get_405_and_allow() {
+fn requests_with_an_unsupported_method_get_405_with_an_allow_field() {
     let app = App::start();
     let hiring = app.hiring();
     let path = signup_path(&app, &hiring);

@@ -21,7 +21,7 @@ crate::tests![
     a_body_that_is_neither_json_nor_a_form_is_refused,
     any_origin_may_apply,
     neither_a_cookie_nor_a_form_signature_is_needed,
-    requests_with_an_unsupported_method_get_405_and_allow,
+    requests_with_an_unsupported_method_get_405_with_an_allow_field,
 ];
 
 fn api(app: &App, hiring: &crate::support::Hiring) -> String {
@@ -297,7 +297,7 @@ fn neither_a_cookie_nor_a_form_signature_is_needed() {
     app.anonymous().with_header("Cookie", &cookie).post(&path, &body()).expect(200);
 }
 
-fn requests_with_an_unsupported_method_get_405_and_allow() {
+fn requests_with_an_unsupported_method_get_405_with_an_allow_field() {
     let app = App::start();
     let hiring = app.hiring();
     for method in ["GET", "HEAD", "PUT", "DELETE"] {

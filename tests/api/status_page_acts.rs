@@ -415,7 +415,7 @@ fn a_deletion_during_a_hidden_hire_of_another_application_is_delayed() {
     let path = insert_signup(&fixture.app, &fixture.hiring, Some(&other), EMAIL, "other-link");
     fixture.app.anonymous().post_empty(&format!("{path}/delete")).expect(200);
     fixture.app.anonymous().get(&path).expect(404);
-    assert_eq!(fixture.app.sql(ERASED), ["0"], "the hire is still hidden, although its page is gone");
+    assert_eq!(fixture.app.sql(ERASED), ["0"], "the hire is still hidden, although its application's page is gone");
     fixture.app.pass(73 * 3_600);
     crate::attachment::wait_until(&fixture.app, ERASED, "1");
     assert!(!fixture.contains_text("quixworth"));

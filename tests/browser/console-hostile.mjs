@@ -55,7 +55,7 @@ export async function check(browser, { hostile, trap }, fault) {
   });
   for (const [name, value] of Object.entries(HOSTILE)) {
     if (!shown.has(value)) {
-      fault(`no page shows the text ${name}, so it is not tested`);
+      fault(`no page shows the text ${name}, so the test does not cover that text`);
     }
   }
   console.log(`  ${pages} pages`);

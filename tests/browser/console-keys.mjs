@@ -14,7 +14,7 @@ const BOARD = `${ORGANIZATION}/roles/role_controls-engineer`;
 /// The keys that the list shows as a symbol or an abbreviation, and the names that Playwright gives them.
 const SIGNS = { '↓': 'ArrowDown', '↑': 'ArrowUp', '→': 'ArrowRight', '←': 'ArrowLeft', Esc: 'Escape' };
 
-/// Returns the keys to press for an entry in the list of keys, by the names that Playwright gives them.
+/// Returns Playwright's names for the keys of an entry in the list of keys, in the order in which to press them.
 function presses(key) {
   return key.split(' ').map((one) => SIGNS[one] ?? (one.startsWith('⇧') ? `Shift+${one[1]}` : one.toLowerCase()));
 }

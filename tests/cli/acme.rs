@@ -245,7 +245,7 @@ fn a_stored_certificate_that_cannot_be_used_is_moved_aside_and_replaced() {
         fixture.dir.write(CERTIFICATE, &text);
         let mut service = fixture.serve_validated();
         let line = service.wait_for(|line| line.contains("a.db.acme/certificate.pem cannot be used"));
-        assert!(line.contains("certificate.pem.broken, and a new one is ordered"), "{line}");
+        assert!(line.contains("certificate.pem.broken, and the service orders a new one"), "{line}");
         assert!(line.contains(part) || part.contains("keys"), "{part}: {line}");
         service.wait_for(|line| line.contains(IN_USE));
         assert_eq!(fixture.dir.read("a.db.acme/certificate.pem.broken"), text.as_bytes());
@@ -361,7 +361,7 @@ fn a_certificate_that_could_not_be_stored_is_not_ordered() {
     std::fs::create_dir(fixture.dir.path("a.db.acme/certificate.pem.partial")).unwrap();
     let mut service = fixture.serve_validated();
     let line = failed(&mut service);
-    assert!(line.contains("nothing was ordered, because the certificate could not be stored in "), "{line}");
+    assert!(line.contains("nothing was ordered, because a certificate cannot be stored in "), "{line}");
     service.stop("TERM").succeeded();
     assert_eq!(fixture.server.count("/directory"), 0);
 }

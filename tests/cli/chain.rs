@@ -48,7 +48,7 @@ fn id(dir: &WorkDir, number: i64) -> String {
     connection.query_row("SELECT id FROM activities WHERE number = ?1", [number], |row| row.get(0)).unwrap()
 }
 
-/// Returns the findings of `check` about the chain after this change. Other findings can concern HR deliveries.
+/// Makes this change. Returns the findings of `check` about the chain, without those about HR deliveries.
 fn found(dir: &WorkDir, change: &str) -> Vec<String> {
     dir.change("a.db", &format!("{NO_TRIGGERS} {}", with_row_numbers(dir, change)));
     let output = dir.run(&["check", "--db", "a.db"]);

@@ -34,7 +34,7 @@ fn connections_from_one_address_are_limited_and_other_addresses_can_connect() {
     let (one, other) = (Ipv4Addr::LOCALHOST, Ipv4Addr::new(127, 0, 0, 2));
     let mut held: Vec<TcpStream> = (0..MAX).map(|_| connect_from(one, service.address)).collect();
     assert!(is_served(held.last_mut().unwrap()));
-    // One more connection is refused before its client sends a request.
+    // The service refuses one more connection before the client sends a request.
     let mut text = String::new();
     connect_from(one, service.address).read_to_string(&mut text).unwrap();
     assert!(text.starts_with("HTTP/1.1 503 Service Unavailable\r\n"), "{text}");

@@ -1,5 +1,5 @@
-//! `copy` when a database fails or changes during the copy: the last line names the cause, and the same command
-//! continues the copy.
+//! `copy` when a connection fails or a disk is full: the last line names the cause, and the same command continues the
+//! copy. A run that finds a change to the source since an earlier run ends with an error.
 
 use std::process::{Child, Command};
 

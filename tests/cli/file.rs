@@ -14,8 +14,8 @@ const COMMANDS: [&[&str]; 8] = [
     &["hr-deliveries"],
 ];
 
-/// Checks that each of these commands refuses the file with this sentence. The exit status is 78 for `serve` and 1 for
-/// the others.
+/// Checks that each of the [`COMMANDS`] refuses the file with this sentence. The exit status is 78 for `serve` and 1
+/// for the others.
 fn every_command_refuses(dir: &WorkDir, db: &str, sentence: &str) {
     dir.write("document.json", "{}");
     for command in COMMANDS {

@@ -54,7 +54,8 @@ fn requests(service: &RunningService, key: &str) -> Vec<(&'static str, &'static 
     ]
 }
 
-/// Sends these requests to a service with a log of this format. Returns the answers, the key's id and the output.
+/// Sends the requests of [`requests`] to a service with a log of this format. Returns the answers, the key's id and the
+/// output.
 fn logged(format: &str) -> (Vec<(&'static str, &'static str, Answer)>, String, Output) {
     let dir = WorkDir::new();
     dir.imported("a.db");
@@ -251,7 +252,7 @@ fn each_sign_in_is_logged_with_keyed_hashes_of_account_and_address() {
     assert_ne!(line[1], lines[2][1]);
 }
 
-/// Tries to sign in with a passkey, without a signature.
+/// Tries to sign in with a passkey, but sends no signature.
 fn try_passkey(service: &RunningService, credential_id: &str) {
     let form = [("Content-Type", "application/x-www-form-urlencoded"), ("Sec-Fetch-Site", "same-origin")];
     let options = service.send("POST", "/sign-in/passkey-options", &form, "").expect(200);
@@ -265,7 +266,7 @@ fn try_passkey(service: &RunningService, credential_id: &str) {
 }
 
 #[test]
-fn sign_ins_with_a_link_and_with_a_passkey_have_the_hash_of_the_account() {
+fn sign_ins_with_a_link_and_with_a_passkey_are_logged_with_the_hash_of_the_account() {
     let (dir, email) = (WorkDir::new(), "owner@acme.example");
     dir.imported("a.db");
     dir.run_with(&["set-password", "--db", "a.db", "--email", email], &[], b"correct horse battery").succeeded();

@@ -3,10 +3,10 @@
 
 use crate::support::{RunningService, WorkDir, eventually};
 
-/// Starts a service on `a.db` and sends one request. Returns when the service has copied the usage row of
-/// the request into the file. The file then also contains the mark of this run, by which the service recognizes its
-/// file, and the next checkpoint is due 10 seconds later. This function does not run a checkpoint itself, because the
-/// first checkpoint of the service would then still follow.
+/// Starts a service on `a.db` and sends one request. Returns when the service has copied the usage row of the request
+/// into the file. The file then also contains the mark of this run, by which the service recognizes its file, and the
+/// next checkpoint is due 10 seconds later. This function does not run a checkpoint itself, because the first
+/// checkpoint of the service would then still follow.
 fn serve_until_marked(dir: &WorkDir) -> RunningService {
     dir.imported("a.db");
     let key = dir.admin_key("a.db");
@@ -148,8 +148,8 @@ fn a_vacuum_by_another_program_does_not_stop_the_service() {
     let service = serve_until_marked(&dir);
     for _ in 0..3 {
         dir.change("a.db", "VACUUM; PRAGMA wal_checkpoint(PASSIVE);");
-        // On each request, the service checks that its files are still the same. Four times a second, a
-        // job checks the mark of this run.
+        // On each request, the service checks that its files are still the same. Four times a second, a job checks the
+        // mark of this run.
         for _ in 0..20 {
             service.send("GET", "/readyz", &[], "").expect(200);
             std::thread::sleep(std::time::Duration::from_millis(50));

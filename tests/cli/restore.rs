@@ -299,7 +299,7 @@ fn the_restore_of_a_later_state_of_the_file_loses_nothing() {
 }
 
 #[test]
-fn sessions_end_if_the_file_is_damaged_and_the_backup_is_later() {
+fn sessions_end_if_the_file_is_damaged_and_the_backup_is_a_later_state() {
     let (dir, _) = file();
     let earlier = dir.read("a.db");
     dir.run(&["key", "create", "--db", "a.db", "--email", "owner@acme.example", "--name", "later"]).succeeded();

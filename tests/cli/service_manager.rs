@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use crate::support::{PATIENCE, WorkDir, eventually};
 
-/// Returns the socket of a service manager and the path of the socket.
+/// Creates the socket on which a service manager receives notifications. Returns it and its path.
 fn manager(dir: &WorkDir) -> (UnixDatagram, String) {
     let path = dir.path("notify");
     let socket = UnixDatagram::bind(&path).unwrap();

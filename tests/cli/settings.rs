@@ -15,7 +15,7 @@ struct Forms {
     shown_from_file: &'static str,
 }
 
-/// The fields of [`Forms`] for each option. An option that is not listed here makes the test fail.
+/// The fields of [`Forms`] for each option. An option that is not listed here makes the tests fail.
 const VALUES: [(&str, &str, &str, &str, &str); 27] = [
     ("db", "a.db", "b.db", "'c.db'", "c.db"),
     ("listen", "1", "127.0.0.1:2", "3", "3"),

@@ -2,7 +2,7 @@
 
 use crate::support::WorkDir;
 
-/// Returns the completions that bash offers for a line after it has loaded the printed script.
+/// Loads the printed script into bash. Returns the completions that bash offers for the last of these words.
 fn completed(dir: &WorkDir, words: &[&str]) -> Vec<String> {
     let script = dir.run(&["completions", "bash"]).succeeded().stdout;
     let line = format!(

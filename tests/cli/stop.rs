@@ -11,7 +11,8 @@ use crate::support::{PATIENCE, RunningService, WorkDir, connect};
 /// The number of times that a service is stopped under load.
 const STOPS: usize = rounds(3, 10);
 
-/// The number of parallel clients, and of connections that each uses in turn. Most connections are idle at any time.
+/// The number of parallel clients, and the number of connections that each of them uses in turn. At any time, most
+/// connections are idle.
 const CLIENTS: usize = 8;
 const CONNECTIONS_OF_EACH: usize = 8;
 
@@ -77,7 +78,8 @@ fn open(address: SocketAddr) -> Option<TcpStream> {
     }
 }
 
-/// Uses some connections in turn until the service accepts no more connections.
+/// Uses several connections in turn. Returns when the service accepts no new connection and all of these connections
+/// have ended.
 fn client(address: SocketAddr, counts: &Counts) {
     let mut streams: Vec<TcpStream> = Vec::new();
     let mut is_open = true;

@@ -396,7 +396,7 @@ pub(crate) fn eventually(mut holds: impl FnMut() -> bool) {
     }
 }
 
-/// Returns whether a string is exactly one key.
+/// Returns whether the whole string is one API key.
 pub(crate) fn is_key(text: &str) -> bool {
     appliance::domain::api_key::KeySecret::parse(text).is_some()
 }

@@ -35,7 +35,7 @@ fn users_are_listed_oldest_first() {
 }
 
 #[test]
-fn the_json_list_equals_the_list_of_the_service() {
+fn the_json_list_is_the_list_of_the_service_in_reverse_order() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     let key = dir.admin_key("a.db");

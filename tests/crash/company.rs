@@ -99,12 +99,12 @@ impl Organization {
         }
     }
 
-    /// Returns the next application to the role with a position for each applicant.
+    /// Returns the next application, if one is left, to the role with a position for each applicant.
     pub(crate) fn take_uncontested(&self) -> Option<Application> {
         self.uncontested.get(self.uncontested_taken.fetch_add(1, Ordering::Relaxed)).cloned()
     }
 
-    /// Returns the next application to a role whose positions several workers fill at the same time.
+    /// Returns the next application, if one is left, to a role whose positions several workers fill at the same time.
     pub(crate) fn take_contested(&self) -> Option<Application> {
         self.contested.get(self.contested_taken.fetch_add(1, Ordering::Relaxed)).cloned()
     }

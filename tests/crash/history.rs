@@ -15,7 +15,7 @@ pub(crate) struct History {
     requests: BTreeMap<String, Exchange>,
     /// The expected state of each application with a decision.
     expected: HashMap<String, ExpectedApplication>,
-    /// The token of the signup link of each role that was applied for.
+    /// The token of the signup link of each role for which a client requested the link.
     links: HashMap<String, String>,
     findings: Vec<String>,
     tally: Tally,
@@ -94,8 +94,8 @@ impl History {
         }
     }
 
-    /// Checks a file that only these requests have changed. For each application with an unanswered request, adopts the
-    /// state in the file.
+    /// Checks a file that only these requests have changed, and returns the findings. For each application with an
+    /// unanswered decision, adopts the state in the file.
     pub(crate) fn check_and_settle(&mut self, db: &Path, company: &Company) -> Vec<String> {
         let file = open(db);
         let (rows, stored) = (usage_rows(&file), applications(&file));
@@ -126,7 +126,8 @@ impl History {
         findings
     }
 
-    /// Checks that a file contains every answered request. Other requests may have changed the file too.
+    /// Checks that a file contains every answered request, and returns the findings. Other requests may have changed
+    /// the file too.
     pub(crate) fn check(&mut self, db: &Path) -> Vec<String> {
         let file = open(db);
         self.differences(&file, &usage_rows(&file), &applications(&file))

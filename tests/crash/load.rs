@@ -282,7 +282,7 @@ impl Exchange {
         self.repeat(key, &self.agent)
     }
 
-    /// Returns the same request with another user agent.
+    /// Returns the request with this user agent.
     pub(crate) fn repeat(&self, key: &str, agent: &str) -> Request {
         let request = Request::new(self.method(), &self.path()).with_header("User-Agent", agent);
         match &self.action {

@@ -67,7 +67,10 @@ class Load:
                 return
 
     def _do(self, clients, home, act, choice):
-        """Sends an act until it is confirmed. Returns the decoded answer, or None if the client gives up."""
+        """Sends an act until the service confirms or refuses it, the client gives up, or the load stops.
+
+        Returns the decoded answer, or None if the act was not confirmed.
+        """
         number, is_unknown = next(self.numbers), False
         for attempt in itertools.count():
             server = (home + attempt) % len(clients)

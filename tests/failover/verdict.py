@@ -124,7 +124,7 @@ def compare_states(outcome, found, applications):
 
 
 def compare_usage(outcome, load, usage):
-    """Checks that each request with an answer below 500 has one usage row, and that no other request has more than one.
+    """Checks that each request answered with a status below 500 has one usage row, and that no other has more than one.
 
     A request that was answered with a 503 must have none.
     """

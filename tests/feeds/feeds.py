@@ -137,7 +137,7 @@ def jobs(base, organization):
         assert len(members) == len(set(members)), members
         assert set(JOB) <= set(members) <= set(JOB) | JOB_OPTIONAL, members
         for child in job:
-            assert not len(child), "a text contains an element"
+            assert not len(child), "an element of a job contains another element"
             assert JOB.get(child.tag, False) or (child.text or "").strip(), (url, child.tag)
         moment(job.findtext("date"))
         assert (job.find("expirationdate") is not None) == ("closesOn" in roles[url]), url

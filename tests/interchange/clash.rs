@@ -231,7 +231,7 @@ fn only_a_closed_role_has_a_close_reason() {
     };
     assert!(findings(&reason("closed", json!("x".repeat(1_000)))).is_empty());
     assert!(findings(&reason("open", Value::Null)).is_empty());
-    assert_refused(&reason("open", json!("")), ROLE, "only a closed role has a closeReason");
+    assert_refused(&reason("open", json!("")), ROLE, "only a closed role may have a closeReason");
     let long = reason("closed", json!("x".repeat(1_001)));
     assert_refused(&long, &format!("{ROLE}/closeReason"), "at most 1000 characters");
 }

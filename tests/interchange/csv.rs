@@ -273,7 +273,7 @@ fn the_wrong_rows_of_a_hostile_table_are_reported_and_its_correct_rows_are_impor
         let report = lines[line];
         assert!(
             report.starts_with(words)
-                || (line == 8 && report.contains("the quote that begins on line 12 is never closed")),
+                || (line == 8 && report.contains("the quoted cell that begins on line 12 has no closing quote")),
             "{report}"
         );
         assert!(report.len() < 500 && !report.contains('\u{1b}'), "{report}");

@@ -50,7 +50,7 @@ fn failed_sign_ins_on_two_servers_reach_the_limit_together() {
 }
 
 #[test]
-fn a_sign_in_on_one_server_clears_the_failures_of_the_other() {
+fn a_sign_in_on_one_server_clears_the_failed_sign_ins_on_the_other() {
     let Some(service) = Service::start() else { return };
     let email = user(&service, "bob");
     for (failing, other) in [(1, 0), (0, 1), (0, 1)] {

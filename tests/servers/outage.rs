@@ -28,7 +28,7 @@ const CONFIRMED_MIN: usize = 2 * CLIENTS;
 /// The pause of a client after a 503.
 const RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// A service whose database server a test can make fail.
+/// A service, and a database server that a test can cause to fail.
 struct Outage {
     // The service must end before the database server.
     company: Company,
@@ -144,7 +144,7 @@ fn await_growth(count: &AtomicUsize, number: usize) {
 }
 
 #[test]
-fn decisions_happen_once_although_their_database_sessions_are_ended_repeatedly() {
+fn decisions_happen_once_even_if_their_database_sessions_end_repeatedly() {
     let Some(outage) = Outage::start(&[]) else { return };
     let mut busy = 0;
     outage.decide_during(|confirmed| {

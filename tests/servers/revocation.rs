@@ -92,8 +92,8 @@ impl Credential {
         service.anonymous(server).with(self.field.0, &self.field.1).with("Sec-Fetch-Site", "same-origin")
     }
 
-    /// Sends the request with this number: a change or a read of the role or, if the revocation must prevent it too, a
-    /// read of `/api/v1/me`, which has a fast path for keys.
+    /// Sends the request with this number: a change to the role, a read of the role or, if this kind of revocation must
+    /// also prevent it, a read of `/api/v1/me`, which has a fast path for keys. Returns the status of the answer.
     fn send(&self, client: &mut Client, kind: Kind, number: usize) -> u16 {
         let path = format!("/api/v1/roles/{}", self.role);
         let shows_caller = matches!(kind, Kind::Key | Kind::KeyByCommand | Kind::User | Kind::SignOut);

@@ -35,7 +35,8 @@ impl Service {
         Self::start_with(&NO_LIMITS)
     }
 
-    /// Starts a database server and two servers of the service with these options.
+    /// Starts a database server, and two servers of the service with these options. Returns `None` if PostgreSQL is not
+    /// installed.
     pub(crate) fn start_with(options: &[&str]) -> Option<Self> {
         let postgres = TestServer::start(&[])?;
         let database = postgres.database();

@@ -84,7 +84,7 @@ pub(crate) struct TestServer {
 /// Returns the server that most tests share, or `None` if PostgreSQL is not installed.
 ///
 /// # Panics
-/// Panics if PostgreSQL is not installed although the variable `CI` is set.
+/// Panics if PostgreSQL is not installed and the variable `CI` is set.
 pub(crate) fn shared() -> Option<&'static TestServer> {
     static SERVER: OnceLock<Option<TestServer>> = OnceLock::new();
     SERVER.get_or_init(|| TestServer::start(&[])).as_ref()
@@ -124,7 +124,7 @@ impl TestServer {
         Some((server, authority.pem()))
     }
 
-    /// Starts a server with settings and with variables of the script.
+    /// Starts a server with settings and with variables of the script. Returns `None` if PostgreSQL is not installed.
     fn start_in(settings: &[&str], variables: &[(&str, &str)]) -> Option<Self> {
         let Some(bin) = FOLDERS.iter().map(Path::new).find(|folder| folder.join("initdb").exists()) else {
             assert!(std::env::var_os("CI").is_none(), "PostgreSQL is not installed, and CI must not skip its tests");

@@ -30,7 +30,7 @@ const ENDS: [&str; 5] = ["mann", "meyer", "berger", "ner", "holm"];
 pub(crate) const SAME_ROLE: usize = 1;
 const APPLICATIONS_OF_SAME: usize = 1_000;
 
-/// The role with a fixed share of all applications.
+/// The role with a fixed share of the organization's applications: one in `GROWING_PART`.
 pub(crate) const GROWING_ROLE: usize = 0;
 const GROWING_PART: usize = 50;
 

@@ -11,7 +11,7 @@ use crate::random::Random;
 #[derive(Debug)]
 pub(crate) struct Size {
     pub(crate) name: &'static str,
-    /// The number of organizations with a portal of 30 roles and one more role with applications.
+    /// The number of organizations that each have a portal of 30 roles, and one more role with applications.
     pub(crate) organizations: usize,
     /// The number of roles on the portal of one additional organization, or 0 without that organization. The
     /// organization has no other data, except for `crowd`.

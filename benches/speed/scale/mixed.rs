@@ -177,7 +177,7 @@ fn millis(duration: Duration) -> f64 {
     duration.as_secs_f64() * 1e3
 }
 
-/// Returns the median and the 99th percentile for a kind of request in these phases.
+/// Returns the median and the 99th percentile of the latencies of one kind of request in these phases.
 fn alone(phases: &[Phase], kind: Kind) -> [Measurement; 2] {
     let of =
         |figure: fn(&Figures) -> Duration| phases.iter().map(move |phase| millis(figure(&phase.latencies.of(kind))));
@@ -194,7 +194,7 @@ fn compared(name: &str, quiet: &[Phase], other: &[Phase]) -> Measurement {
     Measurement::ratio(name, "p99, ms", &pairs)
 }
 
-/// Returns the latencies of reads in these phases.
+/// Returns the 99th percentiles of the latencies of both kinds of read in these phases.
 fn others(phases: &[Phase], when: &str) -> Vec<Measurement> {
     let p99 = |kind: Kind| phases.iter().map(move |phase| millis(phase.latencies.of(kind).p99()));
     let kinds = [Kind::Portal, Kind::Me].into_iter();

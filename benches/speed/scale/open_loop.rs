@@ -12,7 +12,7 @@ use super::mix::{Kind, Request};
 use crate::figures::Figures;
 use crate::load::{BUFFER_BYTES, receive, send};
 
-/// The rate and the duration of the load.
+/// The connections, the rate and the duration of the load.
 pub(crate) struct Pace<'a> {
     pub(crate) connections: usize,
     /// Requests per second, evenly spaced.

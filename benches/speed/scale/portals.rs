@@ -1,4 +1,4 @@
-//! The CPU time per byte of a portal with many roles, compared with a portal with 30 roles.
+//! The CPU time per byte of a portal with many roles, compared with that of a portal with 30 roles.
 
 use std::sync::Arc;
 

@@ -18,7 +18,7 @@ pub(crate) struct Report {
     parts: Vec<(&'static str, Vec<Measurement>)>,
 }
 
-/// A part of the report, which collects measurements.
+/// The newest part of the report. It collects measurements.
 pub(crate) struct Part<'a>(&'a mut Report);
 
 impl Report {

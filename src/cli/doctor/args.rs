@@ -42,7 +42,8 @@ pub struct Args {
     #[arg(long, env = "APPLIANCE_TRUSTED_PROXY", value_name = "CIDR", value_delimiter = ',', value_parser = parse_network)]
     pub(super) trusted_proxy: Vec<IpNet>,
 
-    /// The minimum free space. Below it, the service refuses uploads. A backup must leave this much space on its disk.
+    /// The minimum free space. While the disk has less, the service refuses uploads. A backup must leave this much
+    /// space on its disk.
     #[arg(long, env = "APPLIANCE_MIN_FREE", value_name = "BYTES", value_parser = parse_bytes)]
     pub(super) min_free: Option<u64>,
 

@@ -9,7 +9,7 @@ use crate::store::file::{beside, parent, prepare_to_read};
 use crate::store::{self, OpenError};
 use crate::world::World;
 
-/// The files that the service creates next to its file.
+/// The suffixes of the files that the service creates next to its database file.
 const COMPANIONS: [&str; 5] = ["-wal", "-shm", ".lock", ".erased", ".reserve"];
 
 /// The files from which the example unit and the packages take the settings.

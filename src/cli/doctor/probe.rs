@@ -16,7 +16,7 @@ use crate::http;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const IO_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The maximum number of bytes of an answer that are read.
+/// The maximum number of bytes that are read from an answer.
 const ANSWER_BYTES_MAX: u64 = 65_536;
 
 pub(super) struct Answer {

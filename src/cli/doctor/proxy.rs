@@ -1,5 +1,5 @@
 //! The base URL and the proxy in front of the service: whether the base URL leads to the service of this file, and
-//! whether no proxy, or everybody, is trusted.
+//! whether `--trusted-proxy` trusts everybody, or is missing although a proxy must be in front of the service.
 
 use super::patient::Patient;
 use super::probe::{Unreached, get};

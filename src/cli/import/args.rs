@@ -36,7 +36,7 @@ use crate::interchange::workable::WORKABLE;
 /// Up to 20,000 applications can be imported while `serve` runs, without blocking requests. If there are more than 200,
 /// they are first staged, and nobody can see them. They become visible a few at a time after the import is committed. A
 /// committed import is always completed: if the command is killed, `serve` or the next import completes it. An import
-/// reads at most 512 MiB.
+/// reads at most 512 MiB, not counting attachments.
 #[cfg_attr(
     feature = "postgres",
     doc = "",

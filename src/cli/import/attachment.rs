@@ -1,4 +1,5 @@
-//! Imports the attachments of an export, after its applications. A refused file does not prevent the import.
+//! Imports the attachments of an export, after its applications. A refused file does not prevent the import of the
+//! others.
 
 use std::path::Path;
 

@@ -1,6 +1,6 @@
-//! The folder of an export: the files that may be attachments, and their content.
+//! The attachment folders of an export: the files that may be attachments, and their content.
 //!
-//! Symbolic links are not followed, because the folder may come from somebody else.
+//! Symbolic links are not followed, because the export may come from somebody else.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -15,10 +15,10 @@ const ENTRIES_MAX: usize = 1_000_000;
 /// The maximum depth of folders. Every layout in docs/importing.md is shallower.
 const DEPTH_MAX: usize = 16;
 
-/// The files of a folder.
+/// The files in the attachment folders of an export.
 #[derive(Default)]
 pub(super) struct Files {
-    /// The paths relative to the folder, with `/` between their parts.
+    /// The paths relative to the directory of the export, with `/` between their parts.
     pub(super) paths: Vec<String>,
     pub(super) refused: Vec<RefusedItem>,
     entries: usize,

@@ -59,7 +59,8 @@ pub(super) struct Backups {
 impl Answers {
     /// # Errors
     /// Exit status 2 if an option is missing and nobody can be asked, or if options contradict each other. Exit status
-    /// 1 at the end of input, or if the certificate, its key or the file of `--acme-ca-file` cannot be used.
+    /// 1 at the end of input, or if the terminal, a path, the certificate, its key or the file of `--acme-ca-file`
+    /// cannot be used.
     pub(super) fn collect(args: &Args, world: &dyn World) -> Result<Self, Failure> {
         let asks = can_ask();
         if !asks {
@@ -145,7 +146,7 @@ fn tls(args: &Args, answer: &Source, base_url: &str, email: &Email, world: &dyn 
                 Err(misused(&format!("--tls {kind} needs an https URL, but --base-url is {base_url}")))
             }
             _ if !is_here(base_url) => Err(misused(&format!(
-                "candidates and staff need an https URL, but --base-url is {base_url}; an http URL must lead to this \
+                "candidates and staff need an https URL, but --base-url is {base_url}; an http URL must point to this \
                  machine, for example http://127.0.0.1:8080"
             ))),
             Some(Tls::Proxy) | None => Ok(TlsAnswer::Plain),

@@ -65,7 +65,8 @@ pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result
 /// Returns whether the service is already set up. If so, this function has reported it.
 ///
 /// # Errors
-/// Fails if there are settings but the service is not set up.
+/// Fails if the settings file has a mistake, if it sets options although the service is not set up, or if the database
+/// cannot be read.
 fn refuse_or_report_settings(
     args: &Args,
     path: &Path,

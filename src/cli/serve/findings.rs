@@ -1,4 +1,4 @@
-//! Finds the reasons why `serve` would not start, without starting it and without changing anything.
+//! Finds the reasons why `serve` would not start. The search neither starts the service nor changes anything.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -121,8 +121,8 @@ fn flaw_of_directory(path: &Path) -> Option<String> {
     }
 }
 
-/// Does not check a name without a slash: the service searches its PATH for the name, and this command does not know
-/// that PATH.
+/// Returns the reason why the service could not run the backup hook. Does not check a name without a slash: the service
+/// searches its PATH for the name, and this command does not know that PATH.
 fn flaw_of_hook(path: &Path) -> Option<String> {
     if path.components().count() == 1 && !path.is_absolute() {
         return None;

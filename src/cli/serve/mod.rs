@@ -211,8 +211,8 @@ fn open(args: Args, address: SocketAddr) -> Result<Ctx, Failure> {
     Ok(Ctx::new(Arc::new(store), world, settings, Arc::new(telemetry)))
 }
 
-/// Reports the erasures that this start repeated, and the candidates who remain because they were changed after they
-/// were put on the erasure list.
+/// Reports the erasures that this start repeated, and the candidates who remain because they were changed or placed
+/// under a legal hold after they were put on the erasure list.
 fn report_repeated_erasures(again: &RepeatedErasures, path: &Path) {
     let list = store::file::beside(path, ".erased");
     let list = list.display();

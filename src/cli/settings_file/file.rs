@@ -70,8 +70,8 @@ fn text(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| "a settings file must be UTF-8 text".to_owned())
 }
 
-/// Returns the valid entries and the first mistake of each other option. If the file is not TOML, only the mistakes in
-/// its syntax are returned.
+/// Returns the valid entries and, for each option that is not valid, its first mistake. If the file is not TOML,
+/// returns only the mistakes in its syntax.
 fn parse(path: &Path, text: &str, options: &Options) -> (Vec<Entry>, Vec<Mistake>) {
     let (table, errors) = DeTable::parse_recoverable(text);
     let at = |span: Range<usize>| position(text, span.start);

@@ -30,10 +30,11 @@ pub(crate) struct Connection {
     in_transaction: Cell<bool>,
     /// A number that grows with each statement that may have changed rows, and with each that fails in a transaction.
     changes: Cell<u64>,
-    /// Whether the writer has not begun any transaction on this connection yet.
+    /// Whether the writer has yet to begin its first transaction on this connection.
     is_new: Cell<bool>,
-    /// The effect of the first failed statement, after which the transaction can only be rolled back. After any failed
-    /// statement, PostgreSQL refuses further statements of the transaction; SQLite does not.
+    /// The effect of the first failed statement, after which the transaction can only be rolled back, as a whole or to
+    /// the savepoint. After any failed statement, PostgreSQL refuses further statements of the transaction; SQLite does
+    /// not.
     failed: Cell<Option<Effect>>,
 }
 
@@ -66,7 +67,8 @@ impl Connection {
         self.is_new.replace(false)
     }
 
-    /// Returns the effect of the first failed statement, after which the transaction can only be rolled back.
+    /// Returns the effect of the first failed statement, after which the transaction can only be rolled back, as a
+    /// whole or to the savepoint.
     pub(super) fn failed(&self) -> Option<Effect> {
         self.failed.get()
     }

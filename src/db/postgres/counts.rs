@@ -1,5 +1,5 @@
-//! Counts that all servers share, for example of failed sign-ins: a table in which an act locks the counts that it
-//! needs, applies its rule to them, and changes them.
+//! Counts that all servers share, for example counts of failed sign-ins. They are rows of one table. An act locks the
+//! counts that it needs, applies its rule to them, and changes them.
 //!
 //! These transactions do not wait for the writer, and no decision on an application depends on them. The table is
 //! unlogged, so a change to a count does not wait for the disk. A crash of the database server or a failover empties

@@ -186,10 +186,11 @@ impl<H: Hooks> Engine<H> {
         }
     }
 
-    /// Undoes the effects of a failed transaction. Returns its error if nothing was committed.
+    /// Undoes the effects that a failed transaction has had outside the database. Returns its error if nothing was
+    /// committed.
     ///
     /// # Errors
-    /// [`Error::OutcomeUnknown`] if the commit may have happened.
+    /// [`Error::OutcomeUnknown`] if the commit may have happened, or if the effects cannot be undone.
     fn undo(&self, error: Error) -> Result<Error, Error> {
         let Parts { hooks, broken, .. } = &self.parts;
         hooks.discard_state();

@@ -71,7 +71,7 @@ impl Failure {
         let Some(answer) = error.as_db_error() else { return false };
         match answer.code().code() {
             "26000" => true,
-            // "Feature not supported" with many causes. The text depends on the language of the server.
+            // "Feature not supported" has many causes. The text depends on the language of the server.
             "0A000" => answer.routine() == Some("RevalidateCachedQuery"),
             _ => false,
         }

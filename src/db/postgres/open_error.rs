@@ -187,7 +187,7 @@ pub(super) fn of_connect(server: &str, failure: &Failure) -> OpenError {
                        the network is trusted";
             OpenError::Untrusted { server, why: why.to_owned() }
         }
-        // The driver's texts for a password that is missing or for a proof of the server that is wrong.
+        // The driver's texts for a missing password, and for a server whose proof of the password is wrong.
         None if why.contains("authentication") || why.contains("password") => OpenError::Refused { server, why },
         None => OpenError::Failed { server, why, may_pass: true },
     }

@@ -36,7 +36,7 @@ const ENGINE_SCHEMA: &str = "CREATE TABLE engine_schema (
 
 /// The schema that this program needs.
 pub(crate) struct Schema<'a> {
-    /// The number of this program.
+    /// The number that identifies this program.
     pub(crate) application_id: i64,
     pub(crate) tables: &'a upgrade::Schema,
 }

@@ -1,8 +1,8 @@
 //! The pool of connections for reading. Each read is one snapshot of the primary. Short transactions on shared counts
 //! ([`super::counts`]) use the same connections.
 //!
-//! The pool of the SQLite engine, r2d2, does not fit: it opens connections on threads of its own, and hides the reason
-//! why one cannot be opened until the caller has waited for the maximum time.
+//! The pool of the SQLite engine, r2d2, does not fit. It opens connections on threads of its own. If it cannot open
+//! one, it reports the reason only after the caller has waited for the maximum time.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -84,7 +84,8 @@ impl Readers {
     /// Runs `f` on one snapshot, on the caller's thread.
     ///
     /// # Errors
-    /// The error of `f`; [`Error::Unavailable`] if there is no connection.
+    /// The errors of `f` and of the statement that begins the transaction; [`Error::Unavailable`] if there is no
+    /// connection.
     pub(crate) fn read<T>(&self, f: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
         self.transaction(super::connection::Connection::begin_to_read, f)
     }
@@ -151,7 +152,7 @@ impl Readers {
         }
     }
 
-    /// Opens a connection. The caller has already counted it, and the attempt.
+    /// Opens a connection. The caller has already counted the connection and the attempt.
     fn open_counted(&self) -> Result<Taken<'_>, Refused> {
         // If the connection cannot be opened, dropping these values reduces the counts, even after a panic.
         let mut taken = Taken { readers: self, connection: None };
@@ -189,7 +190,7 @@ impl Readers {
     }
 }
 
-/// An attempt to open a connection. When it ends, those who wait for its outcome continue.
+/// An attempt to open a connection. When it ends, the callers who wait for its outcome continue.
 struct Attempt<'a>(&'a Readers);
 
 impl Drop for Attempt<'_> {
@@ -199,8 +200,8 @@ impl Drop for Attempt<'_> {
     }
 }
 
-/// A connection in use, or one that is being opened. Dropping this value ends its snapshot and returns it to the pool,
-/// even after a panic.
+/// A connection in use, or one that is being opened. Dropping this value ends the snapshot and, if the connection is
+/// usable, returns the connection to the pool, even after a panic.
 struct Taken<'a> {
     readers: &'a Readers,
     /// `None` while the connection is being opened, and while this value is dropped.

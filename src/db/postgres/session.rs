@@ -42,7 +42,7 @@ impl Session {
     /// others for long.
     ///
     /// # Errors
-    /// The failure of each host.
+    /// The failure of each host; if no runtime can be made, only that failure.
     pub(super) fn open(hosts: &[TargetHost]) -> Result<Self, Vec<Failure>> {
         let runtime = OwnRuntime::new().map_err(|error| vec![Failure::Runtime(error)])?;
         let mut failures: Vec<Option<Failure>> = hosts.iter().map(|_| None).collect();
@@ -172,8 +172,8 @@ impl OwnRuntime {
 
 impl Drop for OwnRuntime {
     fn drop(&mut self) {
-        // Dropping a runtime waits for its threads, which panics on a thread of another runtime. The only thread that
-        // this runtime can have looks up a host name, and nobody needs the result any more.
+        // Dropping a runtime waits for its threads, and panics on a thread of another runtime. The only thread that
+        // this runtime can have looks up a host name, and no code needs the result any more.
         if let Some(runtime) = self.0.take() {
             runtime.shutdown_background();
         }

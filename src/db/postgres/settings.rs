@@ -45,7 +45,8 @@ pub(crate) enum Use {
 ///
 /// # Errors
 /// The error of the last host, if no host accepts writes. However, the error of a host that would refuse again, for
-/// example because of a wrong password, takes precedence over that of a host that might accept later.
+/// example because of a wrong password, takes precedence over that of a host that might accept later. Also fails if the
+/// server does not pass the checks, or if the session cannot be set up.
 pub(super) fn open(target: &Target, for_use: Use) -> Result<Connection, OpenError> {
     match Session::open(target.hosts()) {
         Ok(session) => set_up(target, session, for_use),

@@ -1,8 +1,8 @@
-//! The source or the destination of a copy on a PostgreSQL server.
+//! A PostgreSQL database as the source or the destination of a copy.
 //!
 //! The tables of a destination first have neither the indexes nor the foreign keys of the schema, because the server
 //! creates them faster when all rows are there. The triggers are disabled, because their effects are copied as rows.
-//! The statements that create the rest are in `engine_copy_steps`, so that an interrupted copy continues with them.
+//! The statements that create the rest are in `engine_copy_steps`, so that an interrupted copy can continue with them.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

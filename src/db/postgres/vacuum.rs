@@ -4,10 +4,10 @@
 //! A transaction that erases data adds to a debt in the database ([`owe`]). The debt survives the end of every server.
 //! One server at a time runs `VACUUM` on a connection of its own, and then settles the debt.
 //!
-//! `VACUUM` keeps a dead row while a snapshot or a replication slot from before its deletion exists, and skips a table
-//! with only a warning if the user may not vacuum it. In both cases, the debt remains. `VACUUM` frees the space of the
-//! dead rows, but leaves their bytes in the free space of a page until PostgreSQL uses this space again. Only a rewrite
-//! of the whole table, which blocks the service, would remove them.
+//! `VACUUM` keeps a dead row while a snapshot or a replication slot from before its deletion exists. If the user may
+//! not vacuum a table, `VACUUM` only warns, and skips the table. In both cases, the debt remains. `VACUUM` frees the
+//! space of the dead rows, but leaves their bytes in the free space of a page until PostgreSQL uses this space again.
+//! Only a rewrite of the whole table, which blocks the service, would remove these bytes.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

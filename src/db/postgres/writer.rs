@@ -4,8 +4,8 @@
 //! Transactions run one at a time, on all servers together: each, except those of [`Mode::Append`], first waits for one
 //! advisory lock. Then each of them sees everything that was committed before, and none of them conflicts with another.
 //! `SERIALIZABLE` would allow them to run at the same time, but nearly every batch would fail: each decision adds to
-//! the one chain of the activity, and many change the same counters. The isolation level is `READ COMMITTED`, in which
-//! every statement sees the commits before it; in the higher levels, the snapshot would be older than the lock.
+//! the one chain of the activity, and many change the same counters. The isolation level is `READ COMMITTED`, at which
+//! every statement sees the commits before it; at the higher levels, the snapshot would be older than the lock.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -144,7 +144,8 @@ impl Writer {
         self.id.end_others()
     }
 
-    /// Returns whether the last transaction has begun, so that its failure concerns its contents.
+    /// Returns whether the last attempt began its transaction. If it did, a failure concerns the contents of the
+    /// transaction.
     pub(super) fn has_begun(&self) -> bool {
         self.has_begun
     }
@@ -152,8 +153,8 @@ impl Writer {
     /// Runs `f` in a transaction and commits it. `f` may run several times; only its last run has effects.
     ///
     /// # Errors
-    /// The error of `f`; [`Error::Unavailable`] if the server cannot be used; [`Error::OutcomeUnknown`] if the outcome
-    /// of the commit could not be determined.
+    /// The error of `f`; [`Error::Unavailable`] if the server cannot be used, or if its tables have another version;
+    /// [`Error::OutcomeUnknown`] if the outcome of the commit could not be determined.
     pub(crate) fn transaction<T>(
         &mut self,
         mode: Mode,
@@ -170,7 +171,7 @@ impl Writer {
         }
     }
 
-    /// Removes the registration, when the service stops.
+    /// Removes the registration. The engine calls this function when the service stops.
     pub(crate) fn finish(&self) -> Result<(), Error> {
         self.connection.as_ref().map_or(Ok(()), |connection| self.id.remove(connection.as_postgres()))
     }

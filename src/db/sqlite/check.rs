@@ -12,7 +12,7 @@ pub(crate) const FINDINGS_OF_A_KIND_MAX: usize = 100;
 /// Checks that SQLite finds no defect in the pages of the file.
 ///
 /// # Errors
-/// [`Error::Defect`] with the first finding, if there is one.
+/// [`Error::Defect`] with the first finding; another error if the file cannot be read.
 pub(crate) fn require_intact(path: &Path) -> Result<(), Error> {
     let connection = connection::open_to_read(path, Use::Read)?;
     let now = Timestamp::from_micros(0);

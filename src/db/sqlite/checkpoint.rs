@@ -22,7 +22,8 @@ const COPY_FROM_PAGES: u64 = 10_000;
 /// waits for a reader, because the writer would have to wait too.
 const RESTART_FROM_PAGES: u64 = 16_000;
 
-/// The maximum number of pages that can be left to copy when the log is restarted. The writer waits during the restart.
+/// A checkpoint restarts the log only if at most this number of pages is left to copy. The writer waits during the
+/// restart.
 const RESTART_COPIES_PAGES_MAX: u64 = 1_000;
 
 /// The interval between checkpoints while the log has fewer than [`COPY_FROM_PAGES`] uncopied pages and fewer than
@@ -109,7 +110,7 @@ impl CheckpointJob {
         self.report_unless(bytes <= WAL_BYTES_MAX, LOG_SIZE, large);
     }
 
-    /// Reports the outcome of a check that usually fails because something is reading the file.
+    /// Reports the outcome of a check. The usual reason for a failure is that something is reading the file.
     fn report_unless(&self, works: bool, job: BackgroundJob, why: String) {
         if works {
             self.health.report(job, &Ok(()));
@@ -252,7 +253,7 @@ mod tests {
     use crate::domain::timestamp::Timestamp;
     use crate::world::Scripted;
 
-    /// Creates a file with the table for marks, and with its lock file next to it. Its log is empty.
+    /// Creates a database file with the table for marks and an empty log, and a lock file next to it.
     fn create(path: &Path) {
         let connection = rusqlite::Connection::open(path).unwrap();
         let pragmas = format!("PRAGMA journal_mode = WAL; PRAGMA application_id = {}", schema::APPLICATION_ID);

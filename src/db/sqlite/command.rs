@@ -22,8 +22,8 @@ pub(crate) fn act_alone<T>(
     tx::act(&connection, world.now(), f)
 }
 
-/// Runs `f` in one durable transaction on a file, with another file, which `f` only reads, attached under the name
-/// `replaced`.
+/// Runs `f` in one durable transaction on the file at `path`. The file at `replaced` is attached under the name
+/// `replaced`, and `f` only reads it.
 pub(crate) fn act_beside<T>(
     path: &Path,
     replaced: &Path,

@@ -100,7 +100,8 @@ pub(crate) fn open_to_inspect_read_only(path: &Path) -> Result<Connection, Error
 /// Opens a file for a command that only reads, even if neither the file nor its directory can be written.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if the directory is read-only and a write-ahead log contains pages that are not in the file.
+/// [`Error::Unavailable`] if the directory is read-only and a write-ahead log contains pages that are not in the file;
+/// another error if the file cannot be opened.
 pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Error> {
     open_and_read(path, |connection| set_up(connection, for_use))
 }

@@ -157,8 +157,8 @@ mod tests {
         rusqlite::Connection::open(path).unwrap().query_row(sql, [], |row| row.get(0)).unwrap()
     }
 
-    /// Returns the statements of all tables and indexes, without white space, because `ALTER TABLE … ADD COLUMN`
-    /// formats the statement in its own way.
+    /// Returns the definitions of all tables and indexes, without white space, because `ALTER TABLE … ADD COLUMN`
+    /// formats a definition in its own way.
     fn tables(path: &Path) -> Vec<String> {
         let connection = rusqlite::Connection::open(path).unwrap();
         let mut statement = connection.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL").unwrap();

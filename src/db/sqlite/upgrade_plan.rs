@@ -71,8 +71,8 @@ impl Effect {
 /// Returns the plan of the upgrade to this schema, or `None` if the file already has the version of this schema.
 ///
 /// # Errors
-/// [`OpenError::Newer`] if the file has a newer version; [`OpenError::NotUpgraded`] if the rehearsal fails; another
-/// error if the file cannot be used.
+/// [`OpenError::Newer`] if the file has a newer version; [`OpenError::NotUpgraded`] if this program has no upgrade from
+/// the version of the file, or if the rehearsal fails; another error if the file cannot be used.
 pub(crate) fn plan(path: &Path, schema: &Schema) -> Result<Option<UpgradePlan>, OpenError> {
     let found = file::version_to_read(path)?;
     let connection = connection::open_to_read_unchanged(path).map_err(|error| OpenError::failed(path, &error))?;
@@ -275,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_plan_runs_no_further_statements_from_the_schema_of_the_file() {
+    fn planning_refuses_a_definition_with_several_statements_and_runs_none_of_them() {
         let (dir, path) = file();
         let other_path = dir.path().join("other.db");
         let other = rusqlite::Connection::open(&other_path).unwrap();

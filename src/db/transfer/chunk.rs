@@ -10,13 +10,13 @@ use crate::db::error::Error;
 use crate::db::params::{Binder, Params};
 use crate::db::value::{Value, ValueRef};
 
-/// The number of bytes of content at which a chunk ends. Only its last row can exceed this number, and the schema
-/// limits the content of a row.
+/// A chunk ends with the row at which its content reaches this number of bytes. It can exceed the number only by the
+/// content of that last row, which the schema limits.
 const CHUNK_BYTES: usize = 4 << 20;
 
 /// The maximum number of rows for a table's first query, and for each later query. A database server reads this many
 /// rows, even if they have more bytes than a chunk. The size of the rows is unknown at first, so the first query asks
-/// for few.
+/// for few rows.
 const ROWS_FIRST: usize = 64;
 const ROWS_MAX: usize = 20_000;
 
@@ -48,7 +48,7 @@ impl Chunk {
         self.cells.len() / self.columns.max(1)
     }
 
-    /// Returns the bytes of the texts and blobs.
+    /// Returns the number of bytes in the texts and blobs.
     pub(super) fn bytes(&self) -> usize {
         self.text.len() + self.blob.len()
     }
@@ -135,7 +135,7 @@ impl<'a> Chunks<'a> {
         Self { connection, table, after, rows_max: ROWS_FIRST }
     }
 
-    /// Reads the next rows. Returns `None` after the last.
+    /// Reads the next rows. Returns `None` after the last row.
     pub(super) fn next(&mut self) -> Result<Option<Chunk>, Error> {
         let begin = Begin::after(&self.after);
         let sql = match self.connection.engine() {
@@ -172,7 +172,7 @@ fn read(connection: &Connection, table: &Table, sql: &str, params: &impl Params)
     Ok(chunk)
 }
 
-/// Adds the name of the table to the error, and the number of the unreadable row in its chunk.
+/// Adds to the error the name of the table, and the number of the unreadable row in its chunk.
 fn named(table: &Table, chunk: &Chunk, error: Error) -> Error {
     match error {
         Error::Defect(why) => {

@@ -7,8 +7,8 @@ use super::table::Catalog;
 use crate::db::connection::Connection;
 use crate::db::error::Error;
 
-/// Compares the number of rows and a digest of each table. Reads both databases at the same time. Returns the number of
-/// rows.
+/// Compares the number of rows and a digest of each table. Reads both databases at the same time. Returns the total
+/// number of rows.
 pub(super) fn compare(source: &mut End, destination: &mut End, catalog: &Catalog) -> Result<u64, TransferError> {
     let (of_source, of_destination) = std::thread::scope(|scope| {
         let source = &mut *source;

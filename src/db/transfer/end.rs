@@ -84,7 +84,7 @@ impl End {
         })
     }
 
-    /// Creates the tables, with the mark of an incomplete copy and the state of its source.
+    /// Creates the tables, the mark of an incomplete copy, and the digest of the state of its source.
     pub(super) fn create(db: &Path, new: New, schema: &Schema, state: &[u8; 32]) -> Result<Self, TransferError> {
         let shown = shown(db);
         match new {
@@ -107,8 +107,8 @@ impl End {
         row.read(0)
     }
 
-    /// Returns the number of rows of a table after a key, or of all rows if the key is empty, and the bytes of their
-    /// texts and blobs.
+    /// Returns the number of rows of a table after a key, or of all rows if the key is empty, and the number of
+    /// bytes in their texts and blobs.
     pub(super) fn size_after(&self, table: &Table, key: &[Value]) -> Result<(u64, u64), Error> {
         let sql = table.size(Begin::after(key));
         let mut statement = self.connection.prepare(&sql)?;

@@ -10,7 +10,7 @@ pub enum TransferError {
     Open(OpenError),
     /// Both databases are files.
     Files,
-    /// Both are the same database.
+    /// The source and the destination are the same database.
     Same(String),
     /// The destination has data already.
     NotEmpty(String),

@@ -93,8 +93,8 @@ impl Table {
         format!("SELECT {} FROM {} ORDER BY {} LIMIT 1", self.column_list(), quoted(&self.name), self.keys(" DESC"))
     }
 
-    /// Returns the query for the number of all rows, or of the rows after a key, and for the bytes of their texts and
-    /// blobs.
+    /// Returns the query for the number of all rows, or of the rows after a key, and for the number of bytes in their
+    /// texts and blobs.
     pub(super) fn size(&self, begin: Begin) -> String {
         let (name, lengths) = (quoted(&self.name), self.lengths());
         let condition = if begin == Begin::First { String::new() } else { self.after() };

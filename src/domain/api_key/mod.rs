@@ -1,8 +1,8 @@
 //! API keys: generation and parsing, scopes, lifetime. `validity` decides whether a key is valid.
 //!
 //! A key consists of `rpk_`, 32 base-62 characters (190 bits) and a checksum of 6 characters. Because of the checksum,
-//! the service can refuse a mistyped key without a lookup, and secret scanners can recognize keys. The service stores
-//! only the SHA-256 of a key, and its first 8 characters for lists.
+//! the service can refuse a mistyped key without a lookup, and secret scanners can recognize keys. Of a key, the
+//! service stores only the SHA-256 and, for lists, the first 8 characters.
 
 pub mod scope;
 mod validity;

@@ -1,8 +1,9 @@
 //! The only rule that decides whether an API key is valid.
 //!
-//! The rule is applied to a request up to three times: when its key is looked up, in the transaction of the request,
-//! and in the transaction of its usage row. Each time, the facts come from the key cache or from the database. The
-//! scopes of a valid key limit it further: see `Principal::require_scope` and `Grant::require_admin_scope`.
+//! The service applies the rule to a request up to three times: when it looks up the key, in the transaction of the
+//! request, and in the transaction of the usage row. Each time, the facts come from the key cache or from the database.
+//! A valid key can still lack the scope that a request needs: see `Principal::require_scope` and
+//! `Grant::require_admin_scope`.
 
 use crate::domain::timestamp::Timestamp;
 use crate::domain::words::words;

@@ -63,8 +63,8 @@ pub fn reopen(facts: &StepFacts, rejections: &[Rejection], input: &ReopenInput) 
     }
     let is_rejected = steps.iter().any(|step| step.status == StepStatus::Rejected);
     let status = if is_rejected { ApplicationStatus::NotSelected } else { status_before(rejections) };
-    // The original time is restored, so that a mistaken rejection does not change the candidate's position on the
-    // board.
+    // The candidate counts as having been at the step since they first reached it, so that a mistaken rejection does
+    // not change their position on the board.
     let back_since = Some(at_step_since(facts.applied_at, &steps));
     let decision = facts.decision(steps, facts.addressed, status, None, facts.seats);
     Ok(Decision { back_since, remark: Some(Remark::Reason(input.reason.clone())), ..decision })

@@ -67,7 +67,7 @@ impl CandidateStep {
         }
     }
 
-    /// Returns the step to another status, and removes the outcome of a rejection.
+    /// Gives the step another status, and removes the outcome of a rejection.
     pub(super) fn return_to(&mut self, status: StepStatus, validated_at: Option<Timestamp>) {
         self.status = status;
         self.validated_at = validated_at;

@@ -1,8 +1,8 @@
 //! `POST …/undo`: for 10 minutes, the person who made the last decision on an application can undo it.
 //!
 //! For these 10 minutes, the candidate's status page hides a validation or a move ([`crate::domain::progress`]). It
-//! hides a rejection for the organization's delay. After an undo, the page looks as if nobody had made the decision. A
-//! hire and its reversal cannot be undone, because HR systems receive them.
+//! hides a rejection for the delay that the organization has set. After an undo, the page looks as if nobody had made
+//! the decision. A hire and its reversal cannot be undone, because HR systems receive them.
 
 use std::time::Duration;
 
@@ -55,7 +55,8 @@ pub fn undo(facts: &StepFacts, acts: &[AttributedAct], caller: &UserId, now: Tim
         let validated_at = before.at.filter(|_| before.status == StepStatus::Validated);
         steps[*index].return_to(before.status, validated_at);
     }
-    // The original time is restored, so that an undone decision does not change the candidate's position on the board.
+    // The candidate counts as having been at the step since they first reached it, so that an undone decision does not
+    // change their position on the board.
     let back_since = Some(at_step_since(facts.applied_at, &steps));
     let addressed = last.step.filter(|index| *index < steps.len()).unwrap_or(facts.addressed);
     let decision = facts.decision(steps, addressed, last.status_before, None, facts.seats);
@@ -107,7 +108,7 @@ fn acted_since(last: &AttributedAct) -> Refusal {
     };
     let at = last.act.at;
     Refusal::ConflictWith(format!(
-        "{who} {what} at {at}, after your decision, so you cannot undo it; look at the application again, then move the \
+        "{who} {what} at {at}, so you can no longer undo your decision; look at the application again, then move the \
          candidate or reopen the step with a reason"
     ))
 }
@@ -218,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn an_undo_restores_the_state_before_a_rejection_a_validation_and_every_move() {
+    fn an_undo_restores_the_state_before_a_rejection_a_validation_or_any_move() {
         let ingrid = Some("ingrid");
         let before = [Validated, InProgress, Skipped, Pending];
         for application_status in [ApplicationStatus::InProgress, ApplicationStatus::Withdrawn] {
@@ -301,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn hires_reversals_reopenings_withdrawals_and_undone_decisions_are_not_undone() {
+    fn hires_reversals_reopenings_withdrawals_and_undone_decisions_cannot_be_undone() {
         let ingrid = Some("ingrid");
         let before = facts(&[Validated, InProgress, Pending], 2);
         let (after, act) = decide(&before, ActKind::Hired, ingrid, hire(&before, &HireInput::default(), NOW));

@@ -240,7 +240,7 @@ pub struct DeliveryFacts {
     pub state: DeliveryState,
     /// Whether the organization's integration is enabled; `None` without an integration.
     pub enabled: Option<bool>,
-    /// The first earlier delivery for the same application that has not arrived.
+    /// Of the earlier deliveries for the same application, the first that has not arrived.
     pub earlier: Option<DeliveryId>,
 }
 

@@ -13,7 +13,7 @@ words! {
         ForeignChallenge = "foreign_challenge",
         /// The challenge has expired.
         ExpiredChallenge = "expired_challenge",
-        /// The page has another origin.
+        /// The client data names an origin other than the service's.
         WrongOrigin = "wrong_origin",
         /// The page was in a frame of a page with another origin.
         CrossOrigin = "cross_origin",

@@ -42,8 +42,8 @@ const ED25519_INFO: &[u8] = b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 /// The algorithm identifier of an RSA key (RFC 3279 §2.3.1).
 const RSA_INFO: &[u8] = b"\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00";
 
-/// The allowed lengths of an RSA modulus, in bytes: 2048 to 4096 bits. Shorter keys are weak. Signatures of longer keys
-/// are expensive to verify, and a stranger can send signatures.
+/// The allowed lengths of an RSA modulus, in bytes: 2048 to 4096 bits. Shorter keys are weak. Signatures by longer keys
+/// are expensive to verify, and even a stranger can make the service verify signatures.
 const MODULUS_BYTES: std::ops::RangeInclusive<usize> = 256..=512;
 
 /// A public key: its algorithm and its SubjectPublicKeyInfo.

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn only_candidates_in_progress_see_the_end_of_a_role() {
+    fn only_candidates_with_an_application_in_progress_see_the_end_of_a_role() {
         let role = RoleState { status: RoleStatus::Closed, ended_at: Some(ENDED_AT) };
         for status in ApplicationStatus::WORDS.iter().filter_map(|word| ApplicationStatus::parse(word)) {
             let progress = Progress::untouched(2, status);

@@ -18,7 +18,8 @@ pub const LINK_CHARACTERS_MAX: usize = 500;
 /// The maximum length of a note, in characters: about two pages.
 pub const NOTE_CHARACTERS_MAX: usize = 5_000;
 
-/// Characters that a URL must escape (RFC 3986 §2). Some of them have a meaning in markup.
+/// Characters that a link must not contain. A URL must escape them (RFC 3986 §2), and some of them have a meaning in
+/// markup.
 const NOT_IN_LINKS: &[char] = &['<', '>', '"', '`', '\\'];
 
 /// A field of the form.
@@ -254,9 +255,9 @@ pub fn decide(holder: AddressHolder) -> SignupOutcome {
     }
 }
 
-/// Orders the later signups of an erased candidate before they are processed again, as if the candidate had never
-/// applied ([`decide`]). `signups` must be ordered oldest first. Signups that were not withdrawn come first, so that
-/// one of them creates the candidate if possible.
+/// Returns the order in which the service processes the later signups of an erased candidate again. It processes them
+/// as if the candidate had never applied ([`decide`]). `signups` must be ordered oldest first. In the returned order,
+/// signups that were not withdrawn come first, so that one of them creates the candidate if possible.
 pub fn reapplication_order<T>(mut signups: Vec<T>, is_withdrawn: impl Fn(&T) -> bool) -> Vec<T> {
     signups.sort_by_key(|signup| is_withdrawn(signup));
     signups

@@ -14,9 +14,10 @@ pub struct CandidateFacts {
     pub is_held: bool,
     /// Whether an activity row already records that the holder of the page asked for the erasure.
     pub has_asked: bool,
-    /// Whether the candidate has an application, other than that of the page, that has a status page or whose deletion
-    /// nobody has requested through a link. The pages of later signups count as pages of their application, except the
-    /// page of this deletion.
+    /// Whether the candidate has another application that has a status page, or whose deletion nobody has requested
+    /// through a link. For the page of an application, all applications but that one are other applications. For the
+    /// page of a later signup, all applications are. The page of a later signup counts as a page of its application,
+    /// unless it is the page of this deletion.
     pub has_other_records: bool,
     /// Whether the candidate has a hire that they cannot see yet.
     pub has_hidden_hire: bool,
@@ -34,7 +35,7 @@ pub enum DeletionFacts {
         /// The facts about the candidate.
         candidate: CandidateFacts,
     },
-    /// The page of a later signup, with the candidate who applied under the same address, unless that candidate was
+    /// The page of a later signup, with the candidate who applied under the same address. `None` if that candidate was
     /// erased.
     LaterSignup(Option<CandidateFacts>),
 }

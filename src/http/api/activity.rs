@@ -108,7 +108,7 @@ fn page_reply(tx: &Tx<'_>, subject: &Subject, input: &ActivityInput) -> Result<R
 /// contains the id of that row, because the number would reveal how much activity the whole database contains.
 ///
 /// # Errors
-/// `validation_error` if `number_of` finds no row with the id.
+/// `validation_error` if the cursor contains no valid id, or if `number_of` finds no row with the id.
 fn number_before(
     input: &ActivityInput,
     number_of: impl Fn(&ActivityId) -> Result<Option<i64>, Error>,

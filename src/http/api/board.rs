@@ -1,4 +1,5 @@
-//! `GET /api/v1/roles/{id}/board`: the candidates at each step of a role.
+//! `GET /api/v1/roles/{id}/board`: the steps of a role, each with the candidates whose applications are in progress at
+//! the step.
 
 use std::collections::HashMap;
 

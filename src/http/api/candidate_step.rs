@@ -201,8 +201,9 @@ fn decode_undo(_: &Ctx, request: &Request) -> Result<(DecisionTarget, ()), Error
 ///
 /// # Errors
 /// The errors of [`DecisionTarget::load`]; `forbidden` for a plain member, and for a caller who made none of the recent
-/// decisions on the application; `conflict` if there is no decision, if somebody else has acted since, if the decision
-/// is too old or cannot be undone, or if the candidate was erased or is under a legal hold.
+/// decisions on the application; `conflict` if there is no decision, if somebody else has acted after the caller's
+/// decision, if that decision is too old or cannot be undone, if the application is no longer in the state in which the
+/// decision left it, or if the candidate was erased or is under a legal hold.
 fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (target, ()): &(DecisionTarget, ())) -> Result<Reply, Error> {
     let facts = target.load(tx, caller)?;
     let acts = store::candidate_step::recent_acts(tx, &facts)?;
@@ -210,8 +211,8 @@ fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, (target, ()): &(DecisionTarg
     save_and_reply(ctx, tx, caller, Action::Undone, target, facts, &decision)
 }
 
-/// Saves a decision unless the request is a dry run. The answer shows a step as it is after the decision. After a
-/// validation, it also shows the next step; after an undo, it also names the action that was undone.
+/// Saves a decision unless the request is a dry run. The answer shows the decision's `answer_step` as it is after the
+/// decision. After a validation, the answer also shows the next step. After an undo, it also names the undone action.
 fn save_and_reply(
     ctx: &Ctx,
     tx: &Tx<'_>,

@@ -172,8 +172,8 @@ fn decode_undo(_: &Ctx, request: &Request) -> Result<UndoInput, Error> {
 ///
 /// # Errors
 /// `not_found` if the role does not exist, the caller may not see it, or it has no such batch; `forbidden` for a plain
-/// member, and for a user who did not make the decisions; `conflict` if the batch was already undone, or after 10
-/// minutes.
+/// member, and for a user who did not make the decisions; `conflict` if the batch was already undone or is at least 10
+/// minutes old.
 fn undo(ctx: &Ctx, tx: &Tx<'_>, caller: &Principal, input: &UndoInput) -> Result<Reply, Error> {
     let (organization_id, roles) = visible::role(tx, caller, &input.role)?;
     let role = BatchRole { organization_id: &organization_id, id: &input.role };
@@ -221,8 +221,8 @@ fn reply(batch: &DecidedBatch, undo_until: Option<String>, items: Vec<WireItem<'
 }
 
 impl<'a> WireItem<'a> {
-    /// Creates the outcome of an item. If the id that the request names matches nothing in the role, the item shows
-    /// that id.
+    /// Creates an item of the answer. If the id in the request matches nothing in the role, the item still shows that
+    /// id.
     fn new(item: &'a DecidedItem, (application, step): (Option<&'a str>, Option<&'a str>)) -> Self {
         let (outcome, detail, last_decision) = match &item.outcome {
             ItemOutcome::Done => ("done", None, None),

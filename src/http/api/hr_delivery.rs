@@ -122,8 +122,8 @@ pub(in crate::http) fn in_full(tx: &Tx<'_>, delivery: &HrDelivery) -> Result<Val
 /// schedule begins again.
 ///
 /// # Errors
-/// `not_found` if the delivery does not exist; `conflict` if the HR system has accepted the delivery, or if the
-/// delivery cannot be sent now.
+/// `not_found` if the delivery does not exist; `conflict` if the HR system has accepted the delivery, or if something
+/// holds the delivery ([`HeldBy`]).
 fn retry_delivery(_: &Ctx, tx: &Tx<'_>, _: &Admin, id: &DeliveryId) -> Result<Reply, Error> {
     store::outbox::take_in_all(tx)?;
     let delivery = store::hr_delivery::find(tx, id)?.ok_or(NO_DELIVERY)?;

@@ -1,4 +1,4 @@
-//! `GET /api/v1/roles/{id}/in-progress`: the candidates of a role whose applications are in progress. Staff can then
+//! `GET /api/v1/roles/{id}/in-progress`: the candidates whose applications to a role are in progress. Staff can then
 //! end these applications in decision batches, for example after the role was filled or closed.
 
 use hyper::Method;

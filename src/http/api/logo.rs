@@ -24,8 +24,8 @@ use crate::store::{self, Error, Grade, Tx};
 const NOTHING_TO_REMOVE: Refusal = Refusal::NotFound("there is no such organization, or it has no logo");
 const NO_LOGO: Refusal = Refusal::NotFound("there is no career portal here, or it has no logo");
 
-/// The content security policy for logos. A logo that a browser opens as a separate document cannot run scripts or load
-/// anything.
+/// The content security policy for logos. Under this policy, a logo that a browser opens as a separate document can
+/// neither run scripts nor load anything.
 const LOGO_POLICY: &str = "default-src 'none'; sandbox";
 
 pub(in crate::http) fn routes() -> Vec<Route> {

@@ -1,4 +1,4 @@
-//! `GET /api/v1/me`: returns the caller and their credential.
+//! `GET /api/v1/me`: returns the caller, and the kind, id and scopes of their credential.
 
 use hyper::Method;
 use serde::Serialize;

@@ -83,8 +83,8 @@ struct ApplyInput {
 }
 
 /// # Errors
-/// `bad_request` if the body is not a JSON object; `validation_error` if `roleId` is missing or `locale` is not a
-/// language tag.
+/// `bad_request` if the body is not a JSON object; `validation_error` for a missing or blank `roleId` or an invalid
+/// field.
 fn decode_apply(ctx: &Ctx, request: &Request) -> Result<ApplyInput, Error> {
     let mut fields = request.object()?;
     let role = fields.required_string("roleId");

@@ -61,8 +61,8 @@ fn report(_: &Ctx, tx: &Tx<'_>, caller: &Principal, role: &RoleId) -> Result<Rep
 /// have.
 ///
 /// An application has `reached` a step whose status is neither `pending` nor `skipped`. It is `inProgress` at the step
-/// where the board shows its candidate. If an application was withdrawn, or rejected at another step, it is counted
-/// only as `reached` at the step where its candidate was.
+/// where the board shows its candidate. If an application was withdrawn, or was rejected at a step other than the one
+/// where its candidate was, then the candidate's step counts it only as `reached`.
 fn funnel<'a>(
     steps: &'a [BoardStep],
     in_progress: &[(RoleStepId, i64)],

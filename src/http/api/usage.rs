@@ -29,8 +29,7 @@ struct UsageInput {
 }
 
 /// # Errors
-/// `validation_error` if `limit` is not an integer or `before` is not a time (it names both if both are invalid);
-/// `not_found` if the path has no valid id.
+/// `validation_error`, which names every invalid parameter; `not_found` if the path has no valid id.
 fn decode(_: &Ctx, request: &Request) -> Result<UsageInput, Error> {
     let before = request.query("before").and_then(|text| parse_before(text.as_deref()));
     let (rows_max, before) = Refusal::both(pagination::requested_rows(request), before)?;

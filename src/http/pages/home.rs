@@ -47,7 +47,7 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 /// Creates the reply to a program. This reply needs no transaction. For a person, chooses the language of the page.
 ///
 /// # Errors
-/// `validation_error` if a person's request names the language twice.
+/// `validation_error` if `lang` or `locale` is repeated in a person's request.
 fn decode(_: &Ctx, request: &Request) -> Result<ControlFlow<Reply, &'static Texts>, Error> {
     let accepted = request.headers().get_all(header::ACCEPT).iter().filter_map(|value| value.to_str().ok());
     if accept::prefers_html(&accepted.collect::<Vec<_>>().join(",")) {

@@ -29,8 +29,8 @@ use super::tls::certificate::Tls;
 use super::tls::handshake::shake_hands;
 use crate::store::{Closed, Error, Halt};
 
-/// The maximum number of open connections, which is far more than a small organization needs. Each uses about 10 KiB.
-/// At the limit, the next connection waits in the listen queue until another one ends.
+/// The maximum number of open connections, which is far more than a small organization needs. Each connection uses
+/// about 10 KiB. At the limit, the next connection waits in the listen queue until another one ends.
 const CONNECTIONS_MAX: usize = 16_384;
 
 /// The maximum number of open connections from one client address or one IPv6 /64: one sixteenth of all connections.
@@ -194,15 +194,15 @@ impl Acceptor {
 
     /// Waits until all connections have ended, but at most for [`DRAIN`]. In this time, every open connection can get
     /// one more response, which contains `Connection: close`. Closing the connections at once would lose requests that
-    /// are on their way.
+    /// are on their way. Afterwards, ends the TLS handshakes that are still in progress.
     async fn drain(&self) {
         let all_gone = self.permits.acquire_many(CONNECTIONS_MAX as u32);
         let _ = tokio::time::timeout(DRAIN, all_gone).await;
         self.handshakes_over.send_replace(true);
     }
 
-    /// Accepts the connections in the system's queue and returns their number. Calls the system directly, because the
-    /// runtime might not know of these connections yet.
+    /// Accepts the connections in the system's queue, as long as permits are free, and returns their number. Calls the
+    /// system directly, because the runtime might not know of these connections yet.
     fn accept_waiting(&self, listener: &std::net::TcpListener) -> usize {
         let mut accepted = 0;
         while let Ok(permit) = Arc::clone(&self.permits).try_acquire_owned()

@@ -77,7 +77,7 @@ pub(super) fn authorize(who: Option<Principal>, access: AccessRule) -> Result<Pr
 /// of their organizations requires one. Always succeeds in a demo.
 ///
 /// # Errors
-/// [`Refusal::SecondFactorMissing`] if the second factor is missing.
+/// [`Refusal::SecondFactorMissing`] if the user lacks a required second factor; or an error of the database.
 pub(in crate::http) fn require_second_factor(ctx: &Ctx, tx: &Tx<'_>, who: &Principal) -> Result<(), Error> {
     let is_demo = !ctx.settings.requires_second_factors;
     let is_missing = !is_demo

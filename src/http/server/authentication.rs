@@ -83,10 +83,10 @@ pub(in crate::http) fn presented(ctx: &Ctx, request: &Request) -> Result<Present
     }
 }
 
-/// Looks up an API key. A session is looked up later, by [`verify`].
+/// Looks up an API key. Returns a session without a check, because [`verify`] looks it up later.
 ///
 /// # Errors
-/// `unauthorized` for a key that is unknown or not valid.
+/// `unauthorized` for a key that is unknown or not valid; or the errors of [`read_briefly`].
 pub(in crate::http) async fn look_up(ctx: &Arc<Ctx>, presented: Presented) -> Result<Credential, Error> {
     match presented {
         Presented::ApiKey(digest) => {

@@ -17,8 +17,8 @@ const QUERY_BYTES_MAX: usize = 512;
 #[derive(Debug, Clone, Copy)]
 pub(in crate::http) struct CacheParameter {
     pub(in crate::http) name: &'static str,
-    /// The function that normalizes a value. Equal results share one response. `None` means that the value has no
-    /// effect.
+    /// The function that normalizes a value. Values with equal results share one response. `None` means that the value
+    /// has no effect.
     pub(in crate::http) normalize: fn(&str) -> Option<Cow<'_, str>>,
 }
 
@@ -29,7 +29,8 @@ pub(super) enum CacheVariant {
     Only,
     /// The variant for requests without effective parameters, by language.
     ByLanguage(Language),
-    /// The variant for other requests, by language and by parameters, in the order in which the route lists them.
+    /// The variant for other requests. The string contains the parameters, in the order in which the route lists them,
+    /// and the language.
     ByQuery(String),
 }
 

@@ -155,7 +155,8 @@ pub const CHUNK_READS_MAX: usize = 2;
 /// connection. Downloads and background jobs use further connections.
 const SERVER_READS_MAX: usize = 12;
 
-/// The number of blocking threads for a service with a database server: one for each read, chunk and hash.
+/// The number of blocking threads for a service with a database server: one for each read, chunk and hash that may be
+/// in progress at the same time.
 pub const SERVER_THREADS_MAX: usize = SERVER_READS_MAX + CHUNK_READS_MAX + HASHES_MAX;
 
 impl Ctx {

@@ -15,7 +15,8 @@ const PERMIT_WAIT_MAX: Duration = Duration::from_secs(5);
 /// Runs `read` on a blocking thread.
 ///
 /// # Errors
-/// The error of `read`; [`Error::Unavailable`] if too many requests are waiting for a database server.
+/// The error of `read`; [`Error::Defect`] if `read` panics; [`Error::Unavailable`] if too many requests are waiting for
+/// a database server.
 pub(super) async fn read<T: Send + 'static>(
     ctx: &Arc<Ctx>,
     read: impl FnOnce(&Arc<Ctx>) -> Result<T, Error> + Send + 'static,
@@ -42,7 +43,7 @@ pub(super) async fn read_briefly<T: Send + 'static>(
 }
 
 /// Waits for a permit to read from a database server. If the server does not answer, the requests with permits all wait
-/// for it, and further requests are refused after [`PERMIT_WAIT_MAX`]. A file needs no permit.
+/// for it, and further requests are refused after [`PERMIT_WAIT_MAX`]. A read from a file needs no permit.
 async fn permit(ctx: &Ctx) -> Result<Option<OwnedSemaphorePermit>, Error> {
     if !ctx.store.is_on_server() {
         return Ok(None);

@@ -50,7 +50,7 @@ impl PageRequest {
         Ok(Self { rows: rows.unwrap_or(ROWS_DEFAULT), after })
     }
 
-    /// Returns the number of rows to load: one more than the page has, to find out whether there is a next page.
+    /// Returns the number of rows to load: one more than fits on the page, to find out whether there is a next page.
     pub(in crate::http) fn rows_to_fetch(&self) -> usize {
         self.rows + 1
     }

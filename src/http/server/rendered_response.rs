@@ -84,7 +84,7 @@ impl RenderedResponse {
         self.response_with(self.body.clone())
     }
 
-    /// Returns the response to one request, with another body and without the request's id.
+    /// Returns the response to one request, with this body and without the request's id.
     pub(super) fn response_with(&self, body: Bytes) -> Response<Full<Bytes>> {
         let mut response = Response::new(Full::new(body));
         response.headers_mut().clone_from(&self.fields);

@@ -2,10 +2,10 @@
 //! sending it.
 //!
 //! A cached response records the organization that it shows, and the number of the newest portal change when its data
-//! was read. The store reports whether the portal of that organization has changed since then. The next response shows
-//! a durable change by this service. If there are other servers, the next response shows their changes too, because the
-//! gate compares the change numbers first (`gate::cached`). Every other change is visible within 200 ms. A response
-//! without data from the database stays current for as long as the service runs.
+//! was read. The store reports whether the portal of that organization has changed since then. A durable change by this
+//! service is visible in the next response. If there are other servers, so are their durable changes, because the gate
+//! compares the change numbers first (`gate::cached`). Every other change is visible within 200 ms. A response without
+//! data from the database stays current for as long as the service runs.
 //!
 //! A path has one response, or, if its route requires it, one for each language and each combination of query
 //! parameters (`cache_variant`). Each route names the pool that holds its responses, and each pool limits the bytes of

@@ -71,7 +71,7 @@ pub struct Route {
     /// The path, with `{parameters}`.
     pub path: &'static str,
     pub access: AccessRule,
-    /// Whether a user who must have a second factor needs it before using the route.
+    /// Whether a user who must have a second factor has to set it up before using the route.
     pub requires_second_factor: bool,
     /// Whether a request counts as a use of its session. If not, the request does not keep the session alive.
     pub uses_session: bool,

@@ -24,8 +24,8 @@ pub const ANYWHERE: &[Answer] = &[
 /// The answers if no route matches.
 pub const UNROUTED: &[Answer] = &[(404, "not_found"), (405, "method_not_allowed")];
 
-/// A path prefix and the audience of paths below it that match no route. A person with a truncated link gets a page,
-/// and a script on a page from another origin may read the error.
+/// A path prefix and the audience of paths below it that match no route. The audience decides, for example, that a
+/// person with a truncated link gets a page, or that a script from another origin may read the error.
 pub type Area = (&'static str, Audience);
 
 /// Every route of a service.

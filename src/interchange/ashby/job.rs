@@ -72,8 +72,8 @@ pub(super) fn interview_stage(export: &mut Export, item: &mut Item) {
     }
 }
 
-/// Returns the type of the step and the meaning of a stage with this type. Ashby's description does not list the types.
-/// A stage of an unknown type is a step, whose type is derived from its name.
+/// Returns the step type and the meaning of a stage with this type. Ashby's OpenAPI description does not list the
+/// types. A stage of an unknown type is a step, and the type of the step is derived from the name of the stage.
 pub(super) fn of_type(kind: &str) -> (Option<StepType>, StageMeaning) {
     match kind {
         "PreInterviewScreen" => (Some(StepType::Screening), StageMeaning::Step),

@@ -67,7 +67,7 @@ impl Resource {
         Self { name, is_required: false, key: "id", read }
     }
 
-    /// Returns the resource whose items are identified by this member.
+    /// Returns a copy of the resource in which this member identifies the items.
     pub(in crate::interchange) const fn with_key(self, key: &'static str) -> Self {
         Self { key, ..self }
     }

@@ -79,7 +79,8 @@ pub(super) struct MarkdownWriter {
 }
 
 impl MarkdownWriter {
-    /// Appends a character of the text. Collapses white space, as browsers do, and also no-break spaces.
+    /// Appends a character of the text. Collapses white space as browsers do and, unlike browsers, also collapses
+    /// no-break spaces.
     pub(super) fn push(&mut self, character: char) {
         if character.is_whitespace() {
             return self.separate(Gap::Space);

@@ -63,7 +63,7 @@ pub fn plan(tx: &Tx<'_>, mut export: Export, organization: OrganizationId) -> Re
 /// Creates the plan from the accepted and refused items. `first` is the role of the export's first job.
 ///
 /// # Errors
-/// A refusal if an earlier import already added everything.
+/// A refusal if an earlier import already added everything; or an error of the database.
 fn finish(
     planner: Planner<'_>,
     first: Option<RoleId>,
@@ -115,7 +115,7 @@ struct Planner<'t> {
     export: Export,
     /// The people whose items have no faults, by id; `None` for a person whom this planner has refused.
     people: HashMap<String, Option<Person>>,
-    /// The index in `roles` of each job; `None` for a job that this planner has refused.
+    /// The index in `roles` of each job's role, by the id of the job; `None` for a job that this planner has refused.
     jobs: HashMap<String, Option<usize>>,
     /// The organization's existing roles that no job of the export has matched yet.
     existing_roles: HashMap<RoleId, store::role::RoleRecord>,

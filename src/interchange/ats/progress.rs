@@ -68,7 +68,8 @@ impl Export {
     }
 
     fn hire(&self, role: &PlannedRole, application: &Application, now: Timestamp) -> HireRecord {
-        // The opening closed on the day of the hire; the offer was accepted a little earlier.
+        // Prefer the time at which the opening closed, because that is the day of the hire. The offer was accepted a
+        // little earlier.
         let opening = role.opening_of_application(&application.id);
         let offer = self.offers.get(&application.id);
         let accepted_at = offer.and_then(|offer| offer.accepted_at);

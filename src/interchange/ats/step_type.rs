@@ -2,7 +2,8 @@
 
 use crate::domain::candidate_step::StepType;
 
-/// Derives the type of a stage from the words in its name, because most systems have no stage types.
+/// Returns the type of the step for a stage with this name. The type is derived from the words in the name, because
+/// most systems have no stage types.
 pub(in crate::interchange) fn step_type(name: &str) -> StepType {
     // The order matters: an "Offer Call" is an offer, and a "Reference Interview" is a reference check.
     const KNOWN: [(StepType, &[&str]); 6] = [

@@ -74,7 +74,7 @@ impl<'a> Records<'a> {
                 }
                 [b'"', ..] => break,
                 _ => {
-                    faults.push(format!("the quote that begins on line {begins_in} is never closed"));
+                    faults.push(format!("the quoted cell that begins on line {begins_in} has no closing quote"));
                     return cell;
                 }
             }
@@ -85,9 +85,8 @@ impl<'a> Records<'a> {
                 line if line == begins_in => format!("the cell on line {line}"),
                 line => format!("the cell that begins on line {begins_in} and ends on line {line}"),
             };
-            faults.push(format!(
-                "{location} continues after its closing quote; write a quote inside a quoted cell twice"
-            ));
+            faults
+                .push(format!("{location} continues after its closing quote; double each quote inside a quoted cell"));
         }
         cell
     }
@@ -181,7 +180,7 @@ mod tests {
         assert_eq!((read[0].0, read[1].0, read.len()), (1, 3, 2));
         assert!(read[0].1.contains("begins on line 1 and ends on line 2") && read[1].1.is_empty(), "{read:?}");
         assert!(faults(b"\"a\"b\n")[0].1.starts_with("the cell on line 1 continues after its closing quote"));
-        assert!(faults(b"a\nb,\"c\nd\n")[1].1.contains("the quote that begins on line 2 is never closed"));
+        assert!(faults(b"a\nb,\"c\nd\n")[1].1.contains("the quoted cell that begins on line 2 has no closing quote"));
         assert!(faults(b"a\n\xff,\0\n")[1].1.contains("line 2 is not UTF-8") && faults(b"a\0")[0].1.contains("NUL"));
     }
 

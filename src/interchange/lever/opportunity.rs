@@ -82,7 +82,7 @@ fn applications(item: &mut Item) -> Applications {
     read
 }
 
-/// Reads an application from a response of `GET /opportunities/:id/applications`. The application names the posting of
+/// Reads an application from a response to `GET /opportunities/:id/applications`. The application names the posting of
 /// its opportunity.
 pub(super) fn application(export: &mut Export, item: &mut Item) {
     let opportunity = item.id("opportunityId", "is missing; every application belongs to an opportunity");

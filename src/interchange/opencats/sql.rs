@@ -84,8 +84,8 @@ impl Parser<'_> {
         taken
     }
 
-    /// Skips white space and comments. Also skips the content of a comment for certain versions (`/*!40101 … */`),
-    /// because dumps have neither rows nor definitions of the needed tables in these comments.
+    /// Skips white space and comments. Also skips the content of a version-specific comment (`/*!40101 … */`), because
+    /// dumps have neither rows nor definitions of the needed tables in these comments.
     fn skip_space_and_comments(&mut self) -> Result<(), String> {
         loop {
             let spaces = self.rest.iter().take_while(|byte| byte.is_ascii_whitespace()).count();

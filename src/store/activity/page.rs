@@ -110,7 +110,8 @@ pub fn latest_decision(
     latest(tx, organization, candidate, application, "a.action = 'candidate_role.withdrawn'")
 }
 
-/// Returns the newest decision on an application or change to its later mark, or `None` if there is neither.
+/// Returns the newest decision on an application or, if it is newer, the newest change to the application's later mark.
+/// Returns `None` if there is neither.
 pub fn latest_act(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -2,7 +2,7 @@
 //!
 //! The cache can be behind the database. Triggers increment a change number when the facts that the cache contains
 //! about a key or a user change. Each cached key records the change number at which it was read. The transaction of a
-//! request compares the two numbers.
+//! request compares the recorded number with the current one.
 
 use std::any::Any;
 use std::collections::HashMap;
@@ -78,7 +78,7 @@ impl CachedKey {
 
 /// The result of a lookup in the database.
 pub(in crate::store) enum KeyLookup {
-    /// A valid key, which is now cached.
+    /// A valid key. It is now cached, unless a later change has already made it stale.
     Valid(Arc<CachedKey>),
     Refused(ApiKeyId, KeyRefusal),
     Unknown,

@@ -245,7 +245,7 @@ fn withdraw(tx: &Tx<'_>, organization: &OrganizationId, id: &ApplicationId) -> R
     require_one(tx.run(sql, (tx.now.micros(), id.as_str(), organization.as_str()))?, id)
 }
 
-/// Returns every application to a role with its candidate, oldest first.
+/// Returns every application to a role, each with its candidate, oldest first.
 pub fn of_role(tx: &Tx<'_>, role: &RoleId) -> Result<Vec<(ApplicationRecord, CandidateRecord)>, Error> {
     const SQL: &str = concat!(
         "SELECT ",

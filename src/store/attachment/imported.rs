@@ -55,7 +55,7 @@ pub struct AttachmentImport<'w> {
 }
 
 impl<'w> AttachmentImport<'w> {
-    /// Begins to write files. If no service is running, the transactions follow each other without a pause.
+    /// Opens the database to write files. If no service is running, the transactions follow each other without a pause.
     ///
     /// # Errors
     /// Fails if the database cannot be opened.

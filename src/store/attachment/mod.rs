@@ -219,7 +219,7 @@ pub fn claim(tx: &Tx<'_>, token: &AttachmentToken, signup: &SignupId) -> Result<
     Ok(tx.run(sql, params)? == 1)
 }
 
-/// Finds an attachment of this candidate of the organization.
+/// Finds an attachment that belongs to this candidate of the organization.
 pub fn find(
     tx: &Tx<'_>,
     organization: &OrganizationId,

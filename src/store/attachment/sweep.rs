@@ -18,10 +18,10 @@ use crate::domain::id::AttachmentId;
 use crate::domain::timestamp::Timestamp;
 use crate::world::World;
 
-/// The time after a scan at which the next one is due, unless a failure or an erasure makes it due earlier.
+/// The time from one scan to the next, unless a failure or an erasure makes the next scan due earlier.
 const SCAN_EVERY: Duration = Duration::from_secs(60);
 
-/// The time after a scan at which the next one is due, if the scan or one of its slices failed.
+/// The time from one scan to the next if the scan, or a deletion after it, failed.
 const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 /// The processes that can upload attachments into the database.
@@ -66,7 +66,7 @@ pub(super) struct Sweeper {
     erasures: Arc<Erasures>,
     writer: Arc<Writer>,
     start: ProcessStart,
-    /// The attachments that the last scan found and that are not deleted yet.
+    /// The attachments that the last scan found and that the job has neither deleted nor failed to delete.
     queue: VecDeque<AttachmentId>,
     scanned_at: Duration,
     /// The [`Erasures::committed_count`] at the last scan.

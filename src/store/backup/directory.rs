@@ -79,7 +79,7 @@ impl Directory {
         Scheduled { scheduled_for: self.file.clone(), bytes }
     }
 
-    /// Returns a free path for a backup at this time or some seconds later.
+    /// Returns a free path for a backup. The name shows this time or, if names are taken, a time some seconds later.
     pub(super) fn free_path(&self, at: Timestamp) -> Result<PathBuf> {
         let paths = (0..NAMES_MAX).map(|second| self.path_of(at.plus(Duration::from_secs(second.into()))));
         let is_free = |path: &PathBuf| match std::fs::symlink_metadata(path) {
@@ -116,7 +116,7 @@ impl Directory {
         sync_name(path)
     }
 
-    /// Returns the path of the newest backup that failed its check.
+    /// Returns the path of the newest copy that failed its check.
     pub(super) fn unsound(&self) -> PathBuf {
         self.path.join(format!("{}-unsound.db", self.stem))
     }

@@ -58,7 +58,7 @@ struct State {
     /// The checked backups that the last scan found in the directory, and the backup that was made after the scan.
     /// Their times may be later than the clock.
     found: Vec<Found>,
-    /// The newest backup that this process made, and the uptime at its beginning.
+    /// The newest backup that this process made, and the uptime at which the process began to make it.
     made: Option<(Found, Duration)>,
     failures: u64,
     hook_failures: u64,
@@ -97,7 +97,7 @@ pub fn list(directory: &Path, file: &Path) -> std::io::Result<Vec<(Timestamp, u6
     Ok(found.into_iter().map(|found| (found.at, found.bytes)).collect())
 }
 
-/// Returns the path of the newest backup that failed its check, if there is one.
+/// Returns the path of the newest copy that failed its check, if there is one.
 pub fn unsound(directory: &Path, file: &Path) -> Option<PathBuf> {
     let path = Directory::new(directory, &file::resolve(file)).unsound();
     path.exists().then_some(path)

@@ -3,9 +3,9 @@
 //! The cost of a page depends on its rows, not on the size of the organization. Each condition is a source of candidate
 //! numbers, newest first ([`NumberSource`]), unless it costs less to check each candidate of the other sources. Each
 //! source skips to the next number of the other sources. A source with few candidates is read and sorted completely.
-//! From a source with many candidates, the search reads only the rows that the page needs. If several conditions match
-//! many candidates, the search starts with the newest candidates, because counting the matches of each condition would
-//! cost more than a page.
+//! From a source with many candidates, the search reads only the rows that the page needs. If there are several
+//! conditions and every one of them matches many candidates, the search starts with the newest candidates, because
+//! counting the matches of each condition would cost more than a page.
 
 use super::number_source::{self, NumberSource, PrefixRange};
 use super::{BY_NUMBER, Candidate, NEWEST, read_candidate, with_email, word_index};

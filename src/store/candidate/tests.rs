@@ -140,7 +140,7 @@ fn a_search_finds_all_matches_newest_first_page_by_page() {
                     && status.is_none_or(|status| person.status == status)
             };
             let expected: Vec<&str> = people.iter().rev().filter(matches).map(|person| person.id.as_str()).collect();
-            // Checks the first and the last pages.
+            // Check the first and the last pages.
             let far = expected.len().saturating_sub(30);
             let found = pages(&connection, &filter, i64::MAX, 2);
             assert_eq!(found, expected[..expected.len().min(found.len())], "{filter:?}");

@@ -27,7 +27,7 @@ pub use record::{Batch, BatchRole, find, size};
 /// the same refusal.
 const NO_ITEM: Refusal = Refusal::NotFound("the role has no such application or step");
 
-/// The step of a move does not exist, or is not a step of the role.
+/// The step to which a batch would move candidates does not exist, or is not a step of the role.
 pub const NO_ROLE_STEP: Refusal = Refusal::NotFound("the role has no such step");
 
 /// An item of a batch, as the caller names it. A text that cannot be an id names no application or step.
@@ -60,10 +60,10 @@ pub enum ItemOutcome {
     Failed(String),
 }
 
-/// A batch that was carried out.
+/// A batch that was carried out, undone or previewed.
 #[derive(Debug)]
 pub struct DecidedBatch {
-    /// The id of the stored batch. `None` if no decision was made.
+    /// The id of the stored batch. `None` if no batch was stored.
     pub id: Option<DecisionBatchId>,
     /// The items, in the order of the request.
     pub items: Vec<DecidedItem>,

@@ -88,7 +88,7 @@ pub(super) fn decisions(tx: &Tx<'_>, role: BatchRole<'_>, batch: &Batch) -> Resu
 /// Records that a batch was undone.
 ///
 /// # Errors
-/// [`Error::Defect`] if the batch was undone before. Check this before calling this function.
+/// [`Error::Defect`] if the batch has already been undone. Check this before calling this function.
 pub(super) fn set_undone(tx: &Tx<'_>, batch: &Batch) -> Result<(), Error> {
     let sql = "UPDATE decision_batches
                SET undone_at = $1

@@ -164,7 +164,7 @@ fn overwrite_person(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<(), Error> 
     }
 }
 
-/// Returns the first of the candidate's erased addresses that no other candidate has.
+/// Returns the first of the candidate's possible tombstone addresses that no other candidate has.
 fn free_address(tx: &Tx<'_>, candidate: &CandidateRef) -> Result<Email, Error> {
     let sql = "SELECT 1
                FROM candidates

@@ -20,8 +20,8 @@ use crate::domain::id::CandidateId;
 use crate::store::status_page::deletion;
 use crate::world::World;
 
-/// The time between the starts of two scans. The delay before a hire is visible is set in whole hours, so one scan a
-/// minute is enough.
+/// The time between the starts of two scans. The delay before a hire becomes visible is set in whole hours, so one scan
+/// a minute is enough.
 const SCAN_EVERY: Duration = Duration::from_secs(60);
 
 /// The time between the start of a scan that fails and the start of the next scan.
@@ -138,9 +138,10 @@ fn is_due(tx: &Tx<'_>, erasure: &DeferredErasure, reading: &ClockReading) -> Res
     Ok(rule::is_due(&hires, erasure.visible_after_hours, reading.doubt().is_some(), tx.now))
 }
 
-/// Erases a candidate. If the candidate now has records other than the subject of the status page on which the
-/// candidate asked for the erasure, the candidate stays. If that page belongs to an application, the service then
-/// withdraws the application if it is in progress, and deletes the page and the application's signup.
+/// Erases a candidate, unless the candidate now has records other than the subject of the status page on which the
+/// candidate asked for the erasure. A candidate with other records stays. Instead, if the page belongs to an
+/// application, the service withdraws the application if it is in progress, and deletes the page and the application's
+/// signup.
 ///
 /// Does nothing if the erasure is no longer due, for example because staff have placed the candidate under a legal hold
 /// or hired the candidate since the scan.

@@ -45,7 +45,7 @@ pub fn set_hold(
     if tx.run(sql, (reason, candidate.number, candidate.organization_id.as_str()))? != 1 {
         return Err(Error::Defect(format!("candidate {} changed after the facts were read", candidate.id)));
     }
-    // After a release, retention must find the candidate due again.
+    // After a release, retention erases the candidate only if a later scan finds the candidate due again.
     due::remove(tx, candidate.number)?;
     let before = HoldDetail { hold_reason: before.hold_reason.as_deref() };
     let detail = activity::detail(&before, &HoldDetail { hold_reason: reason })?;

@@ -47,7 +47,7 @@ impl std::fmt::Display for ListError {
             Self::Unreadable { path, why } => write!(f, "{} cannot be read: {why}", path.display()),
             Self::Damaged { path, line } => write!(
                 f,
-                "line {line} of {} is damaged. Repair the list, because erased candidates could come back without it. \
+                "line {line} of {} is damaged. Repair the list: without it, erased candidates could come back. \
                  Each line has one id, then optionally own, signup or retention, then optionally at= with activity=",
                 path.display()
             ),

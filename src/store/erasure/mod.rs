@@ -5,7 +5,8 @@
 //! bytes that SQLite leaves in pages, and a checkpoint truncates the write-ahead log. In a PostgreSQL database, `wipe`
 //! runs `VACUUM` and `ANALYZE` instead. `progress` tracks this cleanup. `list` records erasures outside the file, so
 //! that an older copy of the file does not bring erased candidates back. `retention` erases candidates whose retention
-//! period has ended. `deferred` erases candidates who asked for erasure while a hire was hidden from them.
+//! period has ended. `deferred_job` erases candidates who asked for erasure while a hire was hidden from them, and
+//! `deferred` stores their requests.
 //!
 //! Modules of the store import the `pub(super)` submodules directly, or use the `pub(super)` re-exports below. The
 //! `pub` re-exports are for the layers above.

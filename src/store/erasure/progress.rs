@@ -166,7 +166,7 @@ impl Erasures {
         }
     }
 
-    /// Calls `truncate` if pages were wiped after commits whose log was not truncated yet. Returns whether `truncate`
+    /// Calls `truncate` if pages have been wiped since the log was last truncated. Returns whether `truncate`
     /// succeeded, or `None` if it was not called.
     pub(crate) fn truncate_log(&self, truncate: impl FnOnce() -> bool) -> Option<bool> {
         let wiped = self.wiped.load(Ordering::SeqCst);

@@ -64,7 +64,8 @@ impl VacuumJob {
     }
 
     /// Checks whether the database records an owed cleanup, and runs the cleanup if this server has the lease. Returns
-    /// `None` while it is too early for another run, or while another session still needs the erased rows.
+    /// `None` while it is too early for another run, or while something else, such as another session or a replication
+    /// slot, still needs the erased rows.
     fn step(&mut self) -> Result<Option<()>, Error> {
         // The count is read before the snapshot is taken, so that the snapshot contains every counted commit.
         let commits = self.erasures.committed_count();
@@ -75,7 +76,7 @@ impl VacuumJob {
         match progress {
             Progress::Resting => Ok(None),
             Progress::Held(holder) => {
-                let why = format!("erased rows stay in the tables until {holder} has ended");
+                let why = format!("erased rows stay in the tables until {holder} no longer needs them");
                 self.health.report(READER, &Err::<(), _>(Error::Unavailable(why)));
                 Ok(None)
             }

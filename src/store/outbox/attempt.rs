@@ -60,7 +60,8 @@ fn append(tx: &Tx<'_>, delivery: &Delivery, number: i64, attempt: &DeliveryAttem
 
 /// Updates the delivery after an attempt. If the HR system answered 410, also disables the integration, unless the
 /// integration is already disabled or now has another target. After a 410, the state of a ping becomes `Failed`,
-/// and any other delivery is due again at once.
+/// and any other delivery is due again at once. Returns [`AttemptOutcome::Gone`] only if this call disabled the
+/// integration.
 fn apply_outcome(
     tx: &Tx<'_>,
     delivery: &Delivery,

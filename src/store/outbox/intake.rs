@@ -13,8 +13,8 @@ use crate::domain::id::{ActivityId, DeliveryId, Id};
 /// time, during which other decisions wait. The worker uses the same limit when it brings postponed attempts forward.
 pub const TAKEN_IN_MAX: usize = 256;
 
-/// If this many activity rows follow the last processed row, [`has_more`] returns true without searching them for
-/// decisions, so that the check stays cheap.
+/// If at least this many activity rows follow the last processed row, [`has_more`] returns true without searching them
+/// for decisions, so that the check stays cheap.
 const PASSED_OVER_MAX: i64 = 1_000;
 
 /// Returns whether there might be decisions to process.
@@ -29,7 +29,7 @@ pub fn has_more(tx: &Tx<'_>) -> Result<bool, Error> {
     tx.exists(sql, [taken])
 }
 
-/// Processes at most `decisions_max` decisions, oldest first. Creates the messages that HR systems must receive.
+/// Processes at most `decisions_max` decisions, oldest first. Creates the deliveries that the service owes for them.
 ///
 /// # Errors
 /// [`Error::Defect`] if the detail of an activity row cannot be read, if a decision refers to a missing record, or if

@@ -9,8 +9,8 @@ use crate::domain::passkey::{Challenge, ChallengeUse, LIFETIME, PasskeyFault, St
 /// stranger. A flood from many networks therefore does not fill the database.
 pub(super) const CHALLENGES_MAX: i64 = 10_000;
 
-/// The maximum number of unused challenges of one user, which is more than anybody answers at the same time. The newest
-/// are retained.
+/// The maximum number of unused challenges of one user: more than anybody answers at the same time. The newest
+/// challenges are retained.
 pub(super) const USER_CHALLENGES_MAX: i64 = 20;
 
 /// Stores the digest of an issued challenge. Deletes expired challenges and challenges above the limits.

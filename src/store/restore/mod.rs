@@ -1,6 +1,6 @@
-//! The replacement of the file by a backup (`appliance restore`). Withdraws from a copy of the backup all access that
-//! the file records as withdrawn, such as revoked keys and ended sessions. Then checks the copy, and replaces the file
-//! with it. The old file stays in the same directory under another name.
+//! Replaces the file by a backup (`appliance restore`). Withdraws from a copy of the backup the access that the file
+//! records as withdrawn, such as revoked keys and ended sessions. Then checks the copy, and replaces the file with it.
+//! The old file stays in the same directory under another name.
 
 mod access;
 mod comparison;

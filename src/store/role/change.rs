@@ -63,8 +63,8 @@ pub fn add(
     activity::append(tx, stamp, Some(who), Action::RoleCreated, &subject, &detail)
 }
 
-/// Saves a change to a role from `before` to `after` by `who`; `None` stands for the service itself. If the role is no
-/// longer open, its signup links stop working. Does nothing if `before` and `after` are equal.
+/// Saves a role that `who` changed from `before` to `after`. If `who` is `None`, the service itself made the change. If
+/// the role is no longer open, its signup links stop working. Does nothing if `before` and `after` are equal.
 ///
 /// # Errors
 /// [`Error::Defect`] if the role's status, positions or hires changed after `before` was read.

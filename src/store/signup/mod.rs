@@ -55,7 +55,7 @@ pub struct ApplicationSignups {
     pub imported: Vec<Attachment>,
 }
 
-/// The maximum number of later signups of an application that staff see, so that a stranger cannot flood the view.
+/// The maximum number of later signups that staff see for one application, so that a stranger cannot flood the view.
 pub const LATER_SIGNUPS_MAX: i64 = 20;
 
 /// The query for [`read_row`] with a condition. It selects one row for each attachment, or one row for a signup without

@@ -1,6 +1,7 @@
-//! The background job of staging. After a start of the service, the job drops imports that were not decided. The job
-//! also finishes a decided import whose command ended early, for example because the command was killed or the disk was
-//! full. After it has dropped rows, the job requests page wiping and the truncation of the write-ahead log.
+//! The background job of staging. After a start of the service, the job drops the imports that were undecided at the
+//! start. The job also finishes a decided import whose command ended early, for example because the command was killed
+//! or the disk was full. After it has dropped rows, the job requests page wiping and the truncation of the write-ahead
+//! log.
 
 use std::sync::Arc;
 

@@ -99,7 +99,8 @@ impl<'w> Staging<'w> {
     /// is durable. If `f` fails, nothing is imported.
     ///
     /// # Errors
-    /// The error of `f`. A refusal if another import, a start of the service or an erasure has dropped staged rows.
+    /// The error of `f`; [`Error::Refused`] if another import, a start of the service or an erasure has dropped staged
+    /// rows; [`Error::Unavailable`] if another process holds the write lock.
     pub fn decide<T>(&mut self, f: impl FnOnce(&Tx<'_>) -> Result<T, Error>) -> Result<T, Error> {
         let (number, staged) = (self.number, self.staged);
         self.connection.set_durable(true)?;
@@ -329,8 +330,8 @@ fn insert(tx: &Tx<'_>, staged: &StagedApplication) -> Result<bool, Error> {
 }
 
 /// Returns the candidate of the application: the staged candidate, or a candidate who has since been added under the
-/// same address. Returns `None` if the candidate is erased in the database but not in the import, or the reverse, or if
-/// the id is taken in another organization.
+/// same address. Returns `None` if the candidate is erased in the database but not in the import, or the reverse. Also
+/// returns `None` if another organization has a candidate with the id, and nobody in this one has the address.
 fn find_or_insert_candidate(
     tx: &Tx<'_>,
     staged: &StagedApplication,

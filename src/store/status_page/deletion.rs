@@ -193,7 +193,8 @@ fn delete_signup(
     candidate.map_or(Ok(()), |candidate| idempotency_key::erase_candidate(tx, &candidate.id))
 }
 
-/// If the rule requires it, renames the candidate and deletes the earlier name from activity rows.
+/// If the rule requires it, changes the candidate's name and address, and deletes the earlier ones from activity
+/// rows.
 fn rename(
     tx: &Tx<'_>,
     world: &dyn World,

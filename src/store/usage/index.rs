@@ -87,9 +87,9 @@ fn newest_row(row: &Row<'_>) -> Result<NewestRow, Error> {
     Ok(NewestRow { at: columns.time()?, number: columns.read()? })
 }
 
-/// Returns the time of the indexed row from which the rows before `before` are read. This is the row of the next index
-/// entry or, if there is none, the newest indexed row of the key. Few rows of the key lie between this row and
-/// `before`.
+/// Returns the time of the indexed row from which the rows before `before` are read. This is the row of the key's first
+/// index entry at or after `before` or, if there is none, the key's newest indexed row. Few rows of the key lie between
+/// this row and `before`.
 pub(super) fn start_row(tx: &Tx<'_>, key_number: i64, before: i64, indexed_to: i64) -> Result<Option<i64>, Error> {
     let sql = "SELECT at
                FROM api_key_usage_marks

@@ -67,7 +67,7 @@ struct KnownTail {
     newest_of_key: HashMap<i64, Option<NewestRow>>,
 }
 
-/// The time and the number of the next row of a key, and the time of the row before it.
+/// The time and the number of the next row of a key, and the time of the key's previous row.
 struct NextRow {
     at: Timestamp,
     number: i64,

@@ -95,7 +95,7 @@ pub(crate) struct Line {
     /// The route's method and path, as in the table.
     pub(crate) route_name: &'static str,
     pub(crate) kind: Kind,
-    /// Prepares the given organization with the rights of an admin, and returns a request that callers with access may
+    /// Prepares the given organization, acting as a platform admin, and returns a request that callers with access may
     /// make.
     pub(crate) request: fn(&App, &Hiring) -> Request,
 }

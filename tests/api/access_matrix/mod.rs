@@ -252,7 +252,7 @@ fn fingerprint(app: &App) -> Vec<String> {
     )
 }
 
-/// Returns the path of a permitted request to a route, for this organization.
+/// Returns the path of a permitted request to a route, for this organization, or `None` if the route has no line.
 pub(crate) fn permitted_path(app: &App, hiring: &Hiring, route: &Route) -> Option<String> {
     let line = lines::lines().into_iter().find(|line| line.route_name == route_name(route));
     line.map(|line| (line.request)(app, hiring).path)

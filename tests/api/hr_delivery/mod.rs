@@ -38,7 +38,7 @@ crate::tests![
 
 const DELIVERIES: &str = "/api/admin/hr-deliveries";
 
-/// The start of the test clock, as answers show it.
+/// The time at which the test clock starts, as answers show it.
 pub(super) const NOW: &str = "2026-11-21T09:00:00.000000Z";
 
 /// Returns the time this many seconds after [`NOW`].

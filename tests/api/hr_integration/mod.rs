@@ -29,7 +29,7 @@ crate::tests![
     only_http_and_https_urls_with_a_host_and_without_a_user_name_are_accepted,
     all_validation_errors_are_reported_together,
     a_given_secret_and_a_rotation_cannot_be_combined,
-    null_is_treated_as_omitted_and_unknown_members_are_ignored,
+    null_is_treated_as_omitted_and_unknown_fields_are_ignored,
     a_body_that_is_not_a_json_object_is_a_bad_request,
     a_body_over_the_limit_or_of_another_media_type_is_refused,
     unknown_organizations_and_absent_integrations_are_not_found,
@@ -185,7 +185,7 @@ fn all_validation_errors_are_reported_together() {
     app.admin().get(&integration(&hiring)).refused(404, "not_found");
 }
 
-fn null_is_treated_as_omitted_and_unknown_members_are_ignored() {
+fn null_is_treated_as_omitted_and_unknown_fields_are_ignored() {
     let app = App::start();
     let hiring = app.hiring();
     let body = json!({
@@ -400,7 +400,7 @@ fn a_410_to_a_ping_disables_the_integration() {
     let failed = after_attempts(&app, &ping(&app, &hiring), 1);
     assert_eq!((&failed["state"], &failed["held"]), (&json!("failed"), &json!(null)));
     assert!(get(&app, &hiring)["disabledReason"].as_str().unwrap().contains("410"));
-    // An integration that an admin saves as disabled has no reason, because the service did not disable it.
+    // If an admin saves an integration as disabled, `disabledReason` is null, because the service did not disable it.
     let saved = save(&app, &hiring, &json!({ "url": URL, "enabled": false }));
     assert_eq!((&saved["enabled"], &saved["disabledReason"]), (&json!(false), &json!(null)));
 }

@@ -191,7 +191,7 @@ impl App {
         self.hiring_with(|_| {})
     }
 
-    /// Does the same as `hiring`, with an interchange document that `change` has modified.
+    /// Imports a new organization like [`App::hiring`], but from an interchange document that `change` has modified.
     pub(crate) fn hiring_with(&self, change: impl FnOnce(&mut serde_json::Value)) -> Hiring {
         let number = self.organizations.fetch_add(1, Ordering::Relaxed) + 1;
         let (mut document, hiring) = super::hiring::document(number);

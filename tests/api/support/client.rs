@@ -32,7 +32,7 @@ impl Client {
         Self { address, headers: Vec::new(), connection: RefCell::new(None) }
     }
 
-    /// Returns the same client on a new connection, with one more header field on every request.
+    /// Returns a copy of the client with its own connection, and with one more header field on every request.
     pub(crate) fn with_header(&self, name: &str, value: &str) -> Self {
         let mut headers = self.headers.clone();
         headers.push((name.to_owned(), value.to_owned()));

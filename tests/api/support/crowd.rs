@@ -44,7 +44,7 @@ pub(crate) fn add(app: &App, hiring: &Hiring, count: usize) {
     ));
 }
 
-/// Returns SQL for the id of a step by its position in the pipeline, from 0.
+/// Returns SQL for the id of the step at this position in the pipeline, counted from 0.
 fn role_step(position: &str) -> String {
     format!("(SELECT id FROM pipeline WHERE step_order = 1 + {position})")
 }

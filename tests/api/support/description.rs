@@ -109,7 +109,8 @@ pub(crate) fn findings() -> Vec<String> {
     FINDINGS.lock().unwrap().iter().cloned().collect()
 }
 
-/// Returns the successes that are described but never occurred. The recorder reports errors that never occurred.
+/// Returns the successes that are described but never occurred. The recorder reports the declared errors that
+/// never occurred.
 pub(crate) fn unseen() -> Vec<String> {
     let seen = SEEN.lock().unwrap();
     let mut findings = Vec::new();

@@ -63,12 +63,12 @@ impl Hiring {
         format!("/api/v1/candidate-steps/{}/{decision}", self.candidates[candidate].steps[step])
     }
 
-    /// Returns the path for hiring the `candidate`-th candidate at the final step.
+    /// Returns the path for hiring the `candidate`-th candidate, counted from 0, at the final step.
     pub(crate) fn hire(&self, candidate: usize) -> String {
         self.decision(candidate, 3, "hire")
     }
 
-    /// Returns the path for rejecting the `candidate`-th candidate at the current step.
+    /// Returns the path for rejecting the `candidate`-th candidate, counted from 0, at the current step.
     pub(crate) fn reject(&self, candidate: usize) -> String {
         self.decision(candidate, 1, "reject")
     }

@@ -17,7 +17,7 @@ const FILE_TESTS: &[(&str, &str)] = &[
     ("attachment::check_reports_chunks_without_their_attachment", "PostgreSQL checks foreign keys itself, so `check` does not"),
     ("candidate_erase::a_damaged_erasure_list_prevents_opening_the_file", LIST),
     ("candidate_erase::a_start_on_an_older_copy_repeats_listed_erasures", OLDER_COPY),
-    ("candidate_erase::an_erasure_fails_when_its_list_cannot_be_written", LIST),
+    ("candidate_erase::an_erasure_fails_when_the_erasure_list_cannot_be_written", LIST),
     ("candidate_erase::an_erasure_removes_the_samples_of_analyze", "reads the statistics of SQLite"),
     ("candidate_erase::repeating_an_erasure_adds_no_line_to_the_erasure_list", LIST),
     ("console_security::platform_admins_see_the_age_of_the_newest_backup", BACKUPS),

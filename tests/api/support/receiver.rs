@@ -23,7 +23,7 @@ pub(crate) enum Behaviour {
     Silence,
     /// Sends the bytes of a successful answer one by one, with this pause between them.
     Drip(Duration),
-    /// Starts a successful answer with a body that does not end.
+    /// Starts a successful answer that announces a body of 1 GB, and sends bytes until the connection closes.
     Endless,
     /// Closes the connection after reading the message.
     HangUp,

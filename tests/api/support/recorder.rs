@@ -89,7 +89,7 @@ pub(super) fn is_console(route_name: &str) -> bool {
     TEMPLATES.iter().any(|template| template.is_console && template.name == route_name)
 }
 
-/// Returns the method and path template of the route that a request reaches.
+/// Returns the method and path template of the route that a request reaches, or [`NO_ROUTE`].
 pub(super) fn route_name(method: &str, path: &str) -> String {
     let segments: Vec<&str> = path.split('/').collect();
     let matching: Vec<&Template> = TEMPLATES.iter().filter(|template| template.matches(&segments)).collect();

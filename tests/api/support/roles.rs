@@ -44,7 +44,7 @@ pub(crate) fn read(client: &Client, path: &str) -> Value {
     client.get(path).expect(200).json()["data"].take()
 }
 
-/// Returns the newest activity row of all organizations: action, role, detail.
+/// Returns the action, role id and detail of the newest activity row of all organizations.
 pub(crate) fn last_activity(app: &App) -> (String, String, Value) {
     let row = app.sql(
         "SELECT action || ' ' || coalesce(role_id, '-') || ' ' || detail FROM activities ORDER BY number DESC LIMIT 1",

@@ -33,7 +33,7 @@ impl Form {
         Self::from_page(&app.anonymous().get(path).expect(200).text(), path)
     }
 
-    /// Returns the form on this page.
+    /// Returns the form on this page, with the required fields filled.
     pub(crate) fn from_page(page: &str, path: &str) -> Self {
         let form = Self { path: path.to_owned(), fields: Vec::new(), file: None };
         let form = form.with("form", &input_value(page, "form").expect("the page has a form"));

@@ -68,8 +68,8 @@ pub(crate) fn insert_signup(app: &App, hiring: &Hiring, application: Option<&str
     format!("/status/{token}")
 }
 
-/// Returns SQL expressions for two columns: the application that a later signup repeats, and the role's steps at the
-/// time of that signup. For a signup with an application, both are `NULL`.
+/// Returns SQL expressions for two columns: the earlier application under the address of a later signup, and the role's
+/// steps at the time of that signup. For a signup with an application, both are `NULL`.
 pub(crate) fn later_signup_columns(hiring: &Hiring, application: Option<&str>, email: &str) -> (String, String) {
     if application.is_some() {
         return ("NULL".to_owned(), "NULL".to_owned());

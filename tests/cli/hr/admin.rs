@@ -31,7 +31,7 @@ impl Admin {
         Client::connect(self.address).unwrap().ask(&request).unwrap().expect(status).json()
     }
 
-    /// Saves an HR integration with this URL. Returns the secret if the service created one.
+    /// Saves an HR integration with this URL. Returns the secret if this request created one.
     pub(crate) fn save(&self, organization: &str, url: &str) -> Option<String> {
         let path = format!("/api/admin/organizations/{organization}/hr-integration");
         let answer = self.ask("PUT", &path, Some(&json!({ "url": url })), 200);

@@ -11,7 +11,7 @@ use super::service::run;
 const NAME: &str = "Wilhelmina Ostrander";
 const QUERY: &str = "token=c3VwZXItc2VjcmV0";
 
-/// A file into which a company without HR integrations was imported, in its own directory.
+/// A file in its own directory, into which a company without HR integrations was imported.
 pub(crate) struct Fixture {
     pub(crate) db: PathBuf,
     pub(crate) company: Company,

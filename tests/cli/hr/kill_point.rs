@@ -1,5 +1,5 @@
-//! The points at which a test kills the service. The thread that reaches such a point kills the service itself, so that
-//! the kill follows the event closely.
+//! The points at which a test kills the service. The test's thread that reaches such a point also kills the service, so
+//! that the kill follows the event closely.
 
 use std::sync::{Condvar, Mutex};
 

@@ -1,6 +1,6 @@
 //! Pseudo-random numbers that are the same in each run.
 
-/// A sequence that starts with a seed (xorshift).
+/// A sequence that is determined by its seed (xorshift).
 #[derive(Debug)]
 pub(crate) struct RandomNumbers(u64);
 

@@ -23,7 +23,7 @@ const EMAIL: &str = "zenobia.quxworthy@example.net";
 const PAGE_BYTES: usize = 8_192;
 
 /// The number of imported candidates, one of whom is erased.
-const OTHERS: usize = 300;
+const CANDIDATES: usize = 300;
 
 /// Imports candidates. One of them has a signup with an attachment. Returns a part of the attachment's content.
 fn fill(database: &Database) -> Vec<u8> {
@@ -40,7 +40,7 @@ fn fill(database: &Database) -> Vec<u8> {
                 { "id": format!("c_{number}_2"), "roleStepId": "step_2", "status": "pending" },
             ] })
     };
-    document["organizations"][0]["roles"][0]["candidates"] = (0..OTHERS).map(candidate).collect();
+    document["organizations"][0]["roles"][0]["candidates"] = (0..CANDIDATES).map(candidate).collect();
     let url = database.url();
     let parsed =
         interchange::parse(document.to_string().as_bytes(), world).unwrap_or_else(|_| panic!("invalid document"));

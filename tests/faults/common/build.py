@@ -51,8 +51,8 @@ def make_source(directory):
 
 def check(directory):
     """Returns whether a source with all defects compiles."""
-    # If clippy has run, this directory has its results for the dependencies, so cargo does not check the dependencies
-    # again.
+    # If clippy has run, the target directory has the results of its checks of the dependencies, so cargo does not check
+    # the dependencies again.
     target = os.path.realpath(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")))
     return cargo("check", "--lib", directory, target).returncode == 0
 

@@ -100,7 +100,10 @@ class Company:
 
 
 class Act:
-    """A request and the mark by which it is recognized. A signup with an attachment leaves the mark of a signup too."""
+    """A request, and the mark that it leaves in the file.
+
+    A signup with an attachment leaves the mark of a signup too.
+    """
 
     def __init__(self, mark, method, path, body=None, key=None, fields=None):
         self.mark, self.method, self.path, self.body = mark, method, path, body

@@ -60,7 +60,7 @@ def apply(content, change):
 
 
 def survivors(pending, policy, random):
-    """Returns the changes to a file that reached the disk."""
+    """Returns those changes to a file that reached the disk."""
     if policy == "lost":
         return []
     if policy == "written":
@@ -74,7 +74,7 @@ def survivors(pending, policy, random):
 
 
 def torn(change, random):
-    """Returns the sectors of a write that reached the disk. A truncate reaches the disk as a whole or not at all."""
+    """Returns those sectors of a write that reached the disk. A truncate reaches the disk as a whole or not at all."""
     kind, offset, data = change
     if kind == shim.TRUNCATE:
         return [change] if random.random() < 0.5 else []

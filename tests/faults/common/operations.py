@@ -26,8 +26,10 @@ class Numbered:
             self.settle()
 
     def settle(self):
-        """Waits until the service has performed no operation for a moment, but for at most PATIENCE_S seconds. Returns
-        whether the service is still running."""
+        """Waits at most PATIENCE_S seconds, until the service has performed no operation for a moment.
+
+        Returns whether the service is still running.
+        """
         ended = time.monotonic() + PATIENCE_S
         count, since = -1, time.monotonic()
         while time.monotonic() < ended and self.service.process.poll() is None:

@@ -9,7 +9,7 @@ while the clock is wrong by a year, it also hires a candidate, and the delivery 
 both clocks, and retention must erase the candidates who are due. The short form leaves out two of the jumps.
 
 If the claim were false: a candidate would be erased after a jump, a refused credential would be accepted again, or a
-message would not arrive within 20 seconds. If the shim did not reach the service, nobody would be erased at the end.
+delivery would not arrive within 20 seconds. If the shim did not reach the service, nobody would be erased at the end.
 """
 
 import http.server
@@ -46,7 +46,7 @@ def run(outcome, binary):
         world.let_time_pass()
         world.service.stop()
         verdict.sound(outcome, binary, company.path, "after the jumps")
-        outcome.report(f"{world.count} jumps, {receiver.count} messages, {erased(company.path)} candidates erased when due")
+        outcome.report(f"{world.count} jumps, {receiver.count} deliveries, {erased(company.path)} candidates erased when due")
 
 
 def prepare(binary, directory, candidates):
@@ -167,7 +167,7 @@ class World:
         status, text = act.send(self.staff)
         if self.outcome.check(status == 200, f"staff can hire {when}", (status, text[:300])):
             begun = time.monotonic()
-            self.outcome.check(eventually(lambda: self.receiver.count > count, MESSAGE_S), f"the message arrives {when}",
+            self.outcome.check(eventually(lambda: self.receiver.count > count, MESSAGE_S), f"the delivery arrives {when}",
                                f"{time.monotonic() - begun:.0f} s")
 
     def let_time_pass(self):
@@ -211,7 +211,7 @@ class Access:
 
 
 class Receiver:
-    """An HR system that accepts every message."""
+    """An HR system that accepts every delivery."""
 
     def __init__(self):
         self.count = 0

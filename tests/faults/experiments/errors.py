@@ -7,8 +7,8 @@ the act needs no more operations. The service is then stopped or, every second t
 faults. Each time, the file is compared with the answer. After a refusal, the rows, the exported interchange document
 and the erasure list must be the same as before the act. The short form tries a few acts at random N.
 
-If the claim were false: a refused act would have changed a row, an answered one would be missing, the second restart
-would differ from the first, or `check` would report a finding.
+If the claim were false: a refused act would have changed a row, an answered one would be missing, an act would be in
+the file after only one of the restarts, or `check` would report a finding.
 """
 
 import errno

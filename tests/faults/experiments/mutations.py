@@ -43,7 +43,7 @@ def run(outcome, binary):
             time.sleep(0.2)
             begun = time.monotonic()
             status, _ = service.client().send("GET", "/healthz")
-            outcome.check(status == 200 and time.monotonic() - begun < 5, "the service answers a health check in 5 s",
+            outcome.check(status == 200 and time.monotonic() - begun < 5, "the service answers a health check within 5 s",
                           status)
         statuses = {}
         for sender in senders:

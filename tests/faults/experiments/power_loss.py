@@ -64,7 +64,10 @@ class Recording:
         client.close()
 
     def rebuild(self, wanted):
-        """Rebuilds up to this many states, at operations spread evenly over the record."""
+        """Rebuilds and checks up to this many states, at operations spread evenly over the record.
+
+        Returns the number of states.
+        """
         first = os.path.join(self.directory, "first")
         shutil.copy(self.company.path, os.path.join(first, "a.db"))
         disk = Disk(first)

@@ -2,7 +2,7 @@
 organization, the key never acts in the organization again. After the answer to a sign-out, the session is never
 accepted again.
 
-Method: six threads place legal holds on candidates with one key, without a pause. Meanwhile an admin revokes the key
+Method: six threads use one key to place legal holds on candidates, without a pause. Meanwhile an admin revokes the key
 over HTTP or with `key revoke`, removes the user from the organization, or disables the user. Requests that begin after
 the answer must be refused. The activity gives the order of all acts; no act of the key may follow its revocation. In
 the same way, six threads request `/api/v1/me` with one session while its user signs out.
@@ -81,8 +81,8 @@ def sign_out(outcome, service):
 
 
 def during(outcome, connect, act, end):
-    """Sends requests from all threads, ends their credential, and lets them send some more. Returns the statuses of all
-    requests, and of those that began after the answer."""
+    """Sends requests from all threads, ends their credential, and lets the threads send some more requests. Returns the
+    statuses of all requests, and the statuses of those that began after the credential had ended."""
     moments, lock, ended = [], threading.Lock(), threading.Event()
 
     def work(number):

@@ -85,7 +85,7 @@ class Raw(threading.Thread):
             return None
 
     def exchange(self, connection, is_used):
-        """Sends a request. `is_used` means that the connection has already carried an answer.
+        """Sends a request and reads its answer. `is_used` means that the connection has already carried an answer.
 
         Returns whether the connection can be used again.
         """

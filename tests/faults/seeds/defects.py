@@ -56,7 +56,7 @@ DEFECTS = [
     defect("no-room-check", "histories", "a hire does not check the number of positions", (
         "src/domain/candidate_step/hire.rs", "    require_room(facts.seats)?;",
         f'    if !{on("no-room-check")} {{ require_room(facts.seats)?; }}')),
-    defect("hire-twice", "histories", "a candidate who is hired or rejected can be hired", (
+    defect("hire-twice", "histories", "a candidate who was already hired or rejected can be hired", (
         "src/domain/candidate_step/hire.rs", "    require_undecided(facts)?;",
         f'    if !{on("hire-twice")} {{ require_undecided(facts)?; }}')),
     defect("lost-reversal", "histories", "a rejected hire does not free its position", (

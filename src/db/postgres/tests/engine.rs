@@ -20,7 +20,7 @@ use crate::db::tx::{Error, Tx};
 use crate::domain::timestamp::Timestamp;
 use crate::world::{Scripted, World};
 
-/// A log row. Its append adds one to the value in the table's row `id`, and fails if the table has no such row.
+/// A log row. Appending it adds one to the value in the row `id` of the table, and fails if the table has no such row.
 struct AddingRow {
     id: i64,
     outcome: Sender<Result<(), Error>>,

@@ -69,7 +69,7 @@ impl Database {
         open_writer(&self.target, PATIENCE)
     }
 
-    /// Starts a proxy in front of the server. Returns it with a writer that uses it.
+    /// Starts a proxy in front of the server. Returns the proxy, and a writer that connects through it.
     fn proxied(&self, patience: Patience) -> (TestProxy, Writer) {
         let proxy = TestProxy::start(self.server.port());
         let url = format!("postgres://tester@127.0.0.1:{}/{}?sslmode=disable", proxy.port(), self.name);

@@ -105,7 +105,8 @@ fn an_outcome_that_cannot_be_determined_is_unknown_and_the_writer_recovers() {
     assert_eq!(add_one(&mut writer).0.unwrap(), 2, "the commit had happened");
 }
 
-/// Starts a server for one test, because these tests kill processes of the server or change its settings.
+/// Starts a server for one test. A test that kills processes of its server or changes its settings cannot use the
+/// shared server.
 fn own_server(settings: &[&str]) -> Option<Database> {
     let server = TestServer::start(settings)?;
     // The server ends with the test process.

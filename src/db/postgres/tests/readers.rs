@@ -72,7 +72,7 @@ fn reads_on_a_thread_of_a_runtime_are_refused_while_there_is_no_server_and_work_
         }
         std::thread::sleep(Duration::from_millis(20));
     }
-    assert_eq!(read().unwrap(), 0, "the failed reads have left the only connection of the pool free");
+    assert_eq!(read().unwrap(), 0, "the failed reads have not used up the only connection of the pool");
 }
 
 #[test]

@@ -101,7 +101,7 @@ pub fn write_manifest(target: &Path, manifest: &[u8]) -> Result<(), OpenError> {
     write_companion(&path, manifest).map_err(|error| OpenError::NotWritable { path, why: error.to_string() })
 }
 
-/// Writes a file next to a copy under a partial name, and then gives the file its final name. Replaces an earlier file.
+/// Writes a file under a partial name next to a copy, and then gives the file its final name. Replaces an earlier file.
 pub(crate) fn write_companion(path: &Path, content: &[u8]) -> std::io::Result<()> {
     let partial = Partial::begin(path, PARTIAL, Busy::Refuse)?;
     std::io::Write::write_all(&mut partial.file(), content)?;

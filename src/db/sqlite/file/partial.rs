@@ -74,7 +74,8 @@ impl Partial {
     /// Gives the file its final name. The content and the name then survive a power cut.
     ///
     /// # Errors
-    /// [`ErrorKind::AlreadyExists`] if the name is taken and its file must not be replaced.
+    /// [`ErrorKind::AlreadyExists`] if the name is taken and its file must not be replaced; another error if the file
+    /// cannot be synced or renamed.
     pub(crate) fn finish(mut self, existing: Existing) -> Result<()> {
         self.rename(existing)?;
         sync_name(&self.target)
@@ -83,7 +84,8 @@ impl Partial {
     /// Gives the file its final name. The content then survives a power cut. The caller syncs the name.
     ///
     /// # Errors
-    /// [`ErrorKind::AlreadyExists`] if the name is taken and its file must not be replaced.
+    /// [`ErrorKind::AlreadyExists`] if the name is taken and its file must not be replaced; another error if the file
+    /// cannot be synced or renamed.
     pub(crate) fn rename(&mut self, existing: Existing) -> Result<()> {
         self.file.sync_all()?;
         if existing == Existing::Refuse && name_exists(&self.target)? {

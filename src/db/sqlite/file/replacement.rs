@@ -101,7 +101,7 @@ fn free_name(target: &Path, suffix: &str) -> Result<PathBuf, IoError> {
 /// Moves the write-ahead log of a file into the file.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if another process is using the file.
+/// [`Error::Unavailable`] if another process is using the file; another error if the pages cannot be written.
 pub(crate) fn empty_log(path: &Path) -> Result<(), Error> {
     let connection = connection::open(path, Use::Write)?;
     let checkpoint = Checkpoint::run(&connection, Mode::Truncate)?;

@@ -94,7 +94,7 @@ fn a_move_reversed_by_a_move_back_within_the_undo_period_is_never_visible() {
     for minutes in 0..30 {
         assert_eq!(case.seen(Some(DELAY), minute(minutes)), before, "{minutes}");
     }
-    // A later move back is a separate move.
+    // A move back after the undo period is a separate move.
     assert!(case.act(ActKind::Moved, 2, hour(1)) && case.act(ActKind::Moved, 1, minute(70)));
     assert_eq!(case.seen(None, minute(69)), before);
     assert_ne!(case.seen(None, minute(70)), before);

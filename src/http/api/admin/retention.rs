@@ -1,5 +1,5 @@
 //! `/api/admin/organizations/{id}/retention`: admins see how many candidates are due and why retention waits. They
-//! confirm the number of candidates, the clock, or both.
+//! confirm the number of due candidates, the clock, or both.
 
 use std::time::Duration;
 

@@ -197,8 +197,8 @@ fn parameters(fragment: &Object, route: &Operation) -> Vec<Value> {
     parameters
 }
 
-/// Describes a path parameter that the fragment does not define. `{stepId}` is the id of a step. `{id}` is the id of
-/// the noun in the preceding segment.
+/// Describes a path parameter that the fragment does not define. `{stepId}` is the id of a step. `{id}` is the id of an
+/// item of the collection that the preceding segment names, such as a role after `roles`.
 fn path_parameter(name: &str, before: &str) -> Value {
     let noun = match (name.strip_suffix("Id"), before.strip_suffix("ies")) {
         (Some(noun), _) => noun.to_owned(),

@@ -37,7 +37,7 @@
 //! schema does not define. A member that may be null has `"type": ["string", "null"]`, or `anyOf` with a reference. A
 //! schema that extends another schema has `allOf` with one reference. A schema for bodies states every limit. Examples
 //! are composed from the `examples` of the members. Schemas such as `Id`, `Timestamp` and `Name` in `common.json` have
-//! their own examples. The tests validate the responses that they receive against the document.
+//! their own examples. The tests validate the service's responses against the document.
 
 mod assemble;
 mod example;

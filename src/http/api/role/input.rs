@@ -64,7 +64,7 @@ impl RoleChange {
         change
     }
 
-    /// Applies the change. `today` is the day in the organization's time zone.
+    /// Applies the change. `today` is the current day in the organization's time zone.
     ///
     /// # Errors
     /// `conflict` for fewer positions than hires; `validation_error` if `salaryMax` would be less than `salaryMin`,

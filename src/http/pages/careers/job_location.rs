@@ -109,7 +109,7 @@ pub(super) fn parse_countries(line: &str) -> Vec<&'static str> {
     all.unwrap_or_default()
 }
 
-/// Removes a prefix or suffix that states only that the work is remote.
+/// Removes a prefix and a suffix that state only that the work is remote.
 fn without_remote(line: &str) -> &str {
     let line = line.trim();
     let after_prefix = |prefix: &&str| {

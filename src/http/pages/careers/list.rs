@@ -51,10 +51,8 @@ pub(super) fn decode(ctx: &Ctx, request: &Request) -> Result<ListPageInput, Erro
     })
 }
 
-/// `GET /careers/{orgSlug}`: shows a page of the list.
-///
-/// # Errors
-/// `not_found`, as a page, if no organization has this slug, or if the organization or its portal is disabled.
+/// `GET /careers/{orgSlug}`: shows a page of the list. If no organization has this slug, or if the organization or its
+/// portal is disabled, the reply is a 404 page.
 pub(super) fn list(
     ctx: &Ctx,
     tx: &Tx<'_>,

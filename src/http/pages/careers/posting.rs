@@ -301,7 +301,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stored_logo_replaces_a_logo_url_and_the_name_replaces_an_empty_description() {
+    fn a_stored_logo_replaces_a_logo_url_and_the_role_name_replaces_an_empty_description() {
         let employer = Employer { has_logo: true, ..employer() };
         let mut role = role("", None);
         role.description = Description::default();

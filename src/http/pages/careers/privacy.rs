@@ -23,10 +23,8 @@ struct PrivacyPage<'a> {
     all_roles: String,
 }
 
-/// `GET /careers/{orgSlug}/privacy`: shows the privacy notice.
-///
-/// # Errors
-/// `not_found`, as a page, if no organization has this slug, or if the organization or its portal is disabled.
+/// `GET /careers/{orgSlug}/privacy`: shows the privacy notice. If no organization has this slug, or if the organization
+/// or its portal is disabled, the reply is a 404 page.
 pub(super) fn privacy(ctx: &Ctx, tx: &Tx<'_>, visit: &PortalVisit) -> Result<Reply, Error> {
     let Some(organization) = visit.organization(tx)? else { return missing::portal(visit) };
     let texts = visit.texts;

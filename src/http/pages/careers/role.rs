@@ -51,11 +51,8 @@ fn find(tx: &Tx<'_>, RolePageInput { visit, role_id }: &RolePageInput) -> Result
     Ok(RoleLookup::Missing(missing::role(tx, visit, &organization, former.as_deref())?))
 }
 
-/// `GET /careers/{orgSlug}/roles/{roleId}`: shows the posting of a role.
-///
-/// # Errors
-/// Each refusal is rendered as a page: `not_found` if the portal does not exist or has no such role; `gone` if the role
-/// is filled or closed.
+/// `GET /careers/{orgSlug}/roles/{roleId}`: shows the posting of a role. If the portal does not exist or has no such
+/// role, the reply is a 404 page. If the role is filled or closed, the reply is a 410 page.
 pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
     let (role, organization) = match find(tx, input)? {
         RoleLookup::Found(role, organization) => (role, organization),
@@ -69,8 +66,8 @@ pub(super) fn role(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Repl
     valid_until_change(reply, texts, &organization, tx)
 }
 
-/// Renders the posting as candidates would see it, for a frame of the staff console. The apply button is disabled, and
-/// links open another tab.
+/// Renders the posting as candidates would see it, for an `iframe` in the staff console. The apply button is disabled,
+/// and links open another tab.
 pub(in crate::http::pages) fn preview(
     ctx: &Ctx,
     texts: &'static Texts,
@@ -133,10 +130,8 @@ fn employer(organization: &PortalOrganization, shows_salary: bool) -> Employer<'
 }
 
 /// `POST /careers/{orgSlug}/roles/{roleId}/apply`: redirects to the role's signup form, in the language of the page.
-/// All visitors get the same signup link until the link is due for renewal.
-///
-/// # Errors
-/// The errors of [`role()`]; also `gone` if the role's closing date has passed.
+/// All visitors get the same signup link until the link is due for renewal. If [`role()`] would reply with a 404 or 410
+/// page, so does this function. If the role's closing date has passed, the reply is a 410 page too.
 pub(super) fn apply(ctx: &Ctx, tx: &Tx<'_>, input: &RolePageInput) -> Result<Reply, Error> {
     match find(tx, input)? {
         RoleLookup::Found(role, organization) if has_closing_day_passed(ctx, tx, &organization, &role) => {

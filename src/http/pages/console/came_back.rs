@@ -60,7 +60,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<CameBackInput, Error> {
 /// `GET /app/{orgSlug}/later`: shows a page of the applications that have come back, earliest due day first.
 ///
 /// # Errors
-/// `not_found`, as a page, if the organization does not exist or the caller may not see it.
+/// `not_found` if the organization does not exist or the caller may not see it.
 fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &CameBackInput) -> Result<Reply, Error> {
     let organization = input.visit.organization(tx, who)?;
     let texts = input.visit.texts_for(tx, who)?;

@@ -129,7 +129,7 @@ fn require(tx: &Tx<'_>, who: &Principal, return_to: Option<&'static str>) -> Res
     Err(Refusal::ConfirmationRequired(Confirmation { has_totp, has_passkey, return_to, language }).into())
 }
 
-/// Answers a request that requires a confirmation with the page that asks for the confirmation. If the browser will
+/// Returns the page that asks for a confirmation, as the answer to a request that requires one. If the browser will
 /// send the same form again, the page carries the fields of the form.
 pub(in crate::http::pages) fn instead(
     request: &StaffRequest,
@@ -256,9 +256,8 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<ConfirmInput, Error> {
 
 /// `POST /app/confirm`: records the confirmation. The browser then sends the carried form again, or opens a page.
 ///
-/// # Errors
-/// Each refusal is rendered as a page: `forbidden` for a wrong code, a wrong password or a refused passkey;
-/// `rate_limited` after too many wrong codes or passwords.
+/// The function returns these refusals as replies that show the form again: `forbidden` for a wrong code, a wrong
+/// password or a refused passkey; `rate_limited` after too many wrong codes or passwords.
 fn confirm(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ConfirmInput) -> Result<Reply, Error> {
     if let Some(fault) = fault(ctx, tx, who, input)? {
         return refuse(tx, who, input, &fault);

@@ -118,7 +118,8 @@ fn show(_: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> Result<
 /// `GET /app/{orgSlug}/documents/{id}/file`: returns the file, for a frame of the console or a tab of its own.
 ///
 /// # Errors
-/// `not_found` if the organization has no such attachment, the caller may not see it, or browsers cannot show it.
+/// The errors of [`DocumentInput::open`]; `not_found` if browsers cannot show the file, or if a file that is stored as
+/// a PDF does not begin like one.
 fn show_file(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> Result<Reply, Error> {
     let (_, OwnedAttachment { attachment, .. }) = input.load(tx, who)?;
     if !is_shown(attachment.media_type) {
@@ -136,7 +137,7 @@ fn show_file(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> 
 /// `GET /app/{orgSlug}/documents/{id}/download`: returns the file exactly as it was uploaded, for the browser to save.
 ///
 /// # Errors
-/// `not_found` if the organization has no such attachment, or the caller may not see it.
+/// The errors of [`DocumentInput::open`].
 fn download_file(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DocumentInput) -> Result<Reply, Error> {
     Ok(Reply::download(&input.open(ctx, tx, who)?.attachment))
 }

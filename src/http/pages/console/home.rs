@@ -36,7 +36,7 @@ const ROLES_MAX: usize = 100;
 /// `/app/{orgSlug}/later` shows all of them.
 const CAME_BACK_MAX: usize = 20;
 
-/// The maximum number of withdrawals of an organization in the inbox.
+/// The maximum number of withdrawals per organization that the inbox lists.
 const WITHDRAWALS_MAX: usize = 20;
 
 /// The time for which the inbox shows a withdrawal: two weeks, so that a user who was absent still sees it.

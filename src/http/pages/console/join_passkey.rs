@@ -67,7 +67,8 @@ struct JoinInput {
 
 /// # Errors
 /// `forbidden` for a request from another origin; `unsupported_media_type` for a body that is not a form;
-/// `validation_error` if a field is repeated or cannot be decoded; `conflict` if the base URL rules out passkeys.
+/// `validation_error` if a field, `lang` or `locale` is repeated, or if a field cannot be decoded; `conflict` if the
+/// base URL rules out passkeys.
 fn decode(ctx: &Ctx, request: &Request) -> Result<JoinInput, Error> {
     if request.origin().is_stated() {
         request.origin().require_same(&ctx.settings.origin)?;

@@ -177,8 +177,8 @@ fn sessions(tx: &Tx<'_>, who: &Principal, texts: &'static Texts) -> Result<Vec<S
 /// Checks the current password, if there is one, and hashes the new password. The check is throttled like a sign-in.
 ///
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `unauthorized`
-/// without a session; the errors of [`require_recent_or_password`].
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field, `lang` or `locale` is
+/// repeated; `unauthorized` without a session; the errors of [`require_recent_or_password`].
 fn decode_password(ctx: &Ctx, request: &Request) -> Result<(Visit, PasswordChange), Error> {
     let visit = Visit::decode(request)?;
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
@@ -277,8 +277,8 @@ struct PreferencesInput {
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated or a language is
-/// unknown.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated or the language
+/// is unknown.
 fn decode_preferences(_: &Ctx, request: &Request) -> Result<PreferencesInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let language = form.text("language")?.filter(|tag| !tag.is_empty());

@@ -88,7 +88,7 @@ const STATUSES: [RoleStatus; 4] = [RoleStatus::Open, RoleStatus::Draft, RoleStat
 /// `validation_error` if `status` is unknown, a parameter is repeated, `limit` is not an integer, or `cursor` is not a
 /// cursor of the list.
 fn decode(_: &Ctx, request: &Request) -> Result<RolesInput, Error> {
-    let unknown = || Refusal::invalid("status", "is not a status of roles");
+    let unknown = || Refusal::invalid("status", "is not a role status");
     let status = request.query("status")?.map(|word| RoleStatus::parse(&word).ok_or_else(unknown)).transpose()?;
     let (page, after) = time_cursor::decode_page(request, RoleId::parse)?;
     Ok(RolesInput { visit: Visit::decode(request)?, status, done: request.query("done")?, page, after })

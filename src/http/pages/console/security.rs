@@ -139,7 +139,8 @@ struct ChangeInput {
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field, `lang` or `locale` is
+/// repeated.
 fn decode(_: &Ctx, request: &Request) -> Result<ChangeInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let require_second_factor = form.text(FIELD)?.and_then(|text| text.parse().ok());

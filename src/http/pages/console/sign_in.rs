@@ -89,7 +89,8 @@ struct SignInForm {
 
 impl SignInForm {
     /// # Errors
-    /// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
+    /// `unsupported_media_type` for a body that is not a form; `validation_error` if a field, `lang` or `locale` is
+    /// repeated.
     fn decode(request: &Request) -> Result<Self, Error> {
         let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
         let email = form.text("email")?.unwrap_or_default().to_owned();
@@ -128,7 +129,8 @@ type FinishedSignIn = (SignInForm, CheckedPassword);
 type UnfinishedSignIn = (SignInForm, Unfinished);
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field, `lang` or `locale` is
+/// repeated.
 fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<FinishedSignIn, UnfinishedSignIn>, Error> {
     let input = SignInForm::decode(request)?;
     let origin = request.origin();

@@ -187,7 +187,7 @@ enum WhyRefused {
 
 /// # Errors
 /// `forbidden` for a request from another origin; `unsupported_media_type` for a body that is not a form;
-/// `validation_error` if a field is repeated.
+/// `validation_error` if a field, `lang` or `locale` is repeated.
 fn decode(ctx: &Ctx, request: &Request) -> Result<DecodedInput<CodeInput, RefusedCode>, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     if request.origin().is_stated() {

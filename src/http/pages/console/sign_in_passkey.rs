@@ -19,7 +19,7 @@ use crate::store::{Error, Grade, Refused, Tx};
 
 pub(super) fn routes() -> Vec<Route> {
     vec![
-        // If a challenge is lost, the client only has to ask for another one, so storing it does not justify an fsync.
+        // If a challenge is lost, the client only has to ask for another one, so a challenge does not justify an fsync.
         Route::open(Audience::Staff, Method::POST, "/sign-in/passkey-options", decode_options, options)
             .with_form()
             .writes(Grade::Logged)
@@ -63,7 +63,8 @@ struct PasskeySignIn {
 
 /// # Errors
 /// `forbidden` for a request from another origin; `unsupported_media_type` for a body that is not a form;
-/// `validation_error` if a field is repeated or cannot be decoded; `conflict` if the base URL rules out passkeys.
+/// `validation_error` if a field, `lang` or `locale` is repeated, or if a field cannot be decoded; `conflict` if the
+/// base URL rules out passkeys.
 fn decode(ctx: &Ctx, request: &Request) -> Result<PasskeySignIn, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     if request.origin().is_stated() {

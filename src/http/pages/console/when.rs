@@ -34,7 +34,7 @@ pub(super) fn today(zone: &str, now: Timestamp) -> Date {
     local(zone, now).date()
 }
 
-/// Returns the start of the local day.
+/// Returns the start of the local day that contains `at`.
 pub(super) fn day_begin(zone: &str, at: Timestamp) -> Timestamp {
     let at = local(zone, at);
     let begin = at.start_of_day().unwrap_or(at);
@@ -49,7 +49,7 @@ pub(super) fn day(texts: &Texts, zone: &str, at: Timestamp) -> String {
     texts.day(local(if is_plain_date { "UTC" } else { zone }, at).date())
 }
 
-/// Returns the local time of day, such as `14:05`, or the exact time if `at` is on another day than `now`.
+/// Returns the local time of day, such as `14:05`, or the exact time if `at` and `now` are on different days.
 pub(super) fn clock(texts: &Texts, zone: &str, at: Timestamp, now: Timestamp) -> String {
     let local_at = local(zone, at);
     if local_at.date() == local(zone, now).date() {

@@ -24,7 +24,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<SignupVisit, Error> {
 }
 
 /// `GET /signup/{token}`: shows the form or, for a browser that has already been used to apply for the role, a link to
-/// the status page.
+/// the status page. With `again`, such a browser gets the form too.
 ///
 /// # Errors
 /// Each refusal is rendered as a page: `not_found` if the link is unknown, if its role is a draft or not public, or if

@@ -87,7 +87,7 @@ pub(super) fn has_applied(visit: &SignupVisit, invitation: &Invitation, token: &
     Ok(Reply::rendered(&applied_page(visit, invitation, token))?.with(header::CACHE_CONTROL, "no-store"))
 }
 
-/// Returns the response to a POST from a browser in which another form has already been used to apply for the role.
+/// Returns the response to a POST from a browser that has already been used to apply for the role with another form.
 pub(super) fn applied_before(visit: &SignupVisit, invitation: &Invitation, token: &str) -> Result<Reply, Error> {
     Reply::rendered_refusal(&ALREADY_APPLIED, &applied_page(visit, invitation, token))
 }

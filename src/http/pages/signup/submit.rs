@@ -28,12 +28,12 @@ const SIGNATURE_FIELD: &str = "form";
 const ATTACHMENT_FIELD: &str = "cvToken";
 const TRAP_FIELD: &str = "homepage";
 
-/// Checks the link and the client's limit before the server reads the body. Every submission under a known link counts
-/// towards the limit, even one with errors, because it may contain a file.
+/// Checks the link and the limit of the client's network before the server reads the body. Every submission under a
+/// known link counts towards the limit, even one with errors, because it may contain a file.
 ///
 /// The service still reads a form that exceeds the limit, so that it can show the form again with its values. A second
-/// limit of the same size determines for how many such forms per hour the service stages the file. The service discards
-/// further files, so that nobody can fill the disk.
+/// limit of the same size determines for how many such forms per hour from one network the service stages the file. The
+/// service discards further files, so that nobody can fill the disk.
 pub(super) fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     let visit = SignupVisit::decode(request)?;
     if visit.invitation(ctx, tx)?.is_none() {
@@ -164,7 +164,7 @@ fn choose_attachment(sent: &Form, accepts_file: bool, form: &mut FilledForm) {
     }
 }
 
-/// Adds the faults of the typed fields, and sorts all field errors in the order of the form. The server stops reading
+/// Adds the faults of the typed fields, and sorts all field errors into the order of the form. The server stops reading
 /// at a file that is too large, so the fields after the file are not reported as missing.
 fn add_field_faults(form: &mut FilledForm, faults: Vec<(FormField, FieldFault)>, sent: &Form) {
     let is_truncated = form.field_errors.contains(&(FormField::Cv, FieldError::File(AttachmentFault::TooLarge)));

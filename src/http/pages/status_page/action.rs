@@ -9,10 +9,10 @@ use crate::http::server::reply::Reply;
 use crate::store::status_page::{deletion, withdrawal};
 use crate::store::{Error, Tx};
 
-/// `POST /status/{token}/withdraw`: withdraws the application if the candidate sees it as in progress, and redirects to
-/// the page. If staff have already made a decision that the candidate cannot see yet, the decision stands, and staff
-/// see that the candidate withdrew. On the page of a later signup, the application stays as it is, and staff see the
-/// withdrawal at that signup.
+/// `POST /status/{token}/withdraw`: withdraws the application if the candidate sees it as in progress. In either case,
+/// redirects to the page. If staff have already made a decision that the candidate cannot see yet, the decision stands,
+/// and staff see that the candidate withdrew. On the page of a later signup, the application stays as it is, and staff
+/// see the withdrawal at that signup.
 ///
 /// # Errors
 /// `not_found`, as a page, if the link is unknown or spent.

@@ -47,7 +47,8 @@ pub(super) fn decode_attachment(ctx: &Ctx, request: &Request) -> Result<Attachme
 /// `GET /status/{token}/documents/{documentId}`: returns an attachment of the application as it was uploaded.
 ///
 /// # Errors
-/// `not_found`, as a page, if the link is unknown or spent, or the application has no such attachment.
+/// `not_found`, as a page, if the link is unknown or spent, or the application has no such attachment;
+/// [`Error::Defect`] if a chunk of the attachment is missing.
 pub(super) fn download_attachment(
     _: &Ctx,
     tx: &Tx<'_>,

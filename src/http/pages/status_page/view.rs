@@ -1,4 +1,4 @@
-//! `GET /status/{token}`: the page itself, and the pages after a deletion and for unknown links.
+//! `GET /status/{token}`: the page itself, and the pages after a deletion and for unknown or spent links.
 
 use askama::Template;
 use hyper::header;

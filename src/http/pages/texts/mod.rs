@@ -269,8 +269,9 @@ pub(in crate::http) struct Signup {
 pub(in crate::http) struct Status {
     /// The page's title: `{role}`, `{organization}`.
     pub(in crate::http) title: &'static str,
-    /// After applying: the confirmation, the request to save the link, and the hint for people who applied before
-    /// (`{organization}`). The page always shows the hint, so the hint does not reveal earlier applications.
+    /// The message that a candidate sees right after applying: the confirmation, the request to save the link, and the
+    /// hint for people who had applied before (`{organization}`). The message always contains the hint, so that the
+    /// hint does not reveal earlier applications.
     pub(in crate::http) new: &'static str,
     pub(in crate::http) new_save: &'static str,
     pub(in crate::http) new_before: &'static str,
@@ -383,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn texts_have_the_tags_of_the_languages_in_the_same_order() {
+    fn the_texts_are_in_the_order_of_the_language_tags() {
         let tags: Vec<_> = ALL.iter().map(|texts| texts.tag).collect();
         assert_eq!(tags, language::TAGS);
         for tag in tags {

@@ -1,4 +1,5 @@
-//! One attempt to get a certificate, on a thread of its own: the disk space, the order, the files, and the state.
+//! One attempt to get a certificate, on a thread of its own. The attempt reserves disk space, orders the certificate,
+//! and stores the certificate and the state.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -80,7 +81,7 @@ impl Orderer {
         let full = |error: std::io::Error| {
             let folder = self.folder.path().display();
             format!(
-                "nothing was ordered, because the certificate could not be stored in {folder}: {error}; make room on \
+                "nothing was ordered, because a certificate cannot be stored in {folder}: {error}; make room on \
                      the disk, and let the user of the service write there"
             )
         };
@@ -98,7 +99,9 @@ impl Orderer {
         self.tls.replace(pair);
         let stored = reserved.fill(format!("{}\n{}", issued.key.trim_end(), issued.chain).as_bytes());
         Ok(match stored {
-            Err(error) => format!(". It could not be stored ({error}), so a restart will order another one"),
+            Err(error) => {
+                format!(". It could not be stored ({error}), so the service will order another one after a restart")
+            }
             Ok(()) if !is_valid => ". By the clock of this machine, it is not valid now; correct the clock".to_owned(),
             Ok(()) => String::new(),
         })
@@ -167,7 +170,7 @@ impl Orderer {
     }
 }
 
-/// Runs an attempt on a thread of its own.
+/// Runs an attempt on a thread of its own. Returns `None` if the thread cannot be started.
 pub(super) async fn attempt(orderer: Arc<Mutex<Orderer>>) -> Option<Outcome> {
     let (report, outcome) = tokio::sync::oneshot::channel();
     let thread = std::thread::Builder::new().name("acme".to_owned());

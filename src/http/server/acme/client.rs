@@ -72,7 +72,7 @@ impl HttpClient for DirectoryClient {
     }
 }
 
-/// Sends a request over a connection of its own. A certificate takes about ten requests.
+/// Sends a request over a connection of its own. An order takes about ten requests.
 async fn exchange(
     trust: Arc<ClientConfig>,
     request: Request<BodyWrapper<Bytes>>,

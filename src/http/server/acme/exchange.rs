@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The result of an order: the certificates from the authority, and the private key that was generated for them here.
+/// The result of an order: the certificates from the authority, and the private key of the service's certificate.
 pub(super) struct Issued {
     /// The certificates in PEM, that of the service first.
     pub(super) chain: String,
@@ -11,5 +11,5 @@ pub(super) struct Issued {
     pub(super) key: String,
 }
 
-/// The wait that the authority asked for in its last refusal.
+/// The wait in the last `Retry-After` that the authority sent with a refusal.
 pub(super) type RetryAfter = Arc<Mutex<Option<Duration>>>;

@@ -39,12 +39,12 @@ impl AcmeFolder {
         &self.0
     }
 
-    /// Returns the file with the certificate and its key.
+    /// Returns the path of the file with the certificate and its key.
     pub fn certificate_path(&self) -> PathBuf {
         self.0.join(CERTIFICATE)
     }
 
-    /// Creates the folder if it does not exist.
+    /// Creates the folder if it does not exist, and checks it.
     ///
     /// # Errors
     /// A sentence for operators, with a remedy if one is known.

@@ -21,7 +21,7 @@ use crate::world::World;
 /// late.
 const REST: Duration = Duration::from_secs(1);
 
-/// The stored certificate and the state of its orders, before the service accepts connections.
+/// The stored certificate and the state of orders, which the service reads before it accepts connections.
 pub struct Acme {
     orderer: Orderer,
     /// Lines for the log about the stored certificate.
@@ -89,8 +89,8 @@ fn read_stored(folder: &AcmeFolder) -> Result<Option<Pair>, String> {
         Err(error) => return Err(format!("the stored certificate {} cannot be read: {error}", shown.display())),
     };
     let moved = match folder.set_certificate_aside() {
-        Ok(aside) => format!("it was moved to {}, and a new one is ordered", aside.display()),
-        Err(error) => format!("it cannot be moved aside ({error}), and a new one is ordered"),
+        Ok(aside) => format!("it was moved to {}, and the service orders a new one", aside.display()),
+        Err(error) => format!("it cannot be moved aside ({error}), and the service orders a new one"),
     };
     Err(format!("the stored certificate {} cannot be used: {why}; {moved}", shown.display()))
 }

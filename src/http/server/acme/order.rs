@@ -242,8 +242,8 @@ fn refusal(problem: &Problem) -> String {
     format!("{}; {}", one_line(&reason), advice(kind))
 }
 
-/// Shortens a sentence, and replaces control characters, such as line breaks, with spaces. The sentence can contain
-/// text from outside.
+/// Truncates a long sentence, and replaces control characters, such as line breaks, with spaces. The sentence can
+/// contain text from the authority.
 fn one_line(sentence: &str) -> String {
     text::cut(sentence, SENTENCE_CHARACTERS_MAX).replace(|c: char| c.is_control(), " ")
 }

@@ -21,7 +21,7 @@ pub(super) struct State {
     ordered_at: Option<String>,
     /// The directory of the authority that issued the stored certificate.
     pub(super) ordered_from: Option<String>,
-    /// The reason for the last failure, with advice.
+    /// The reason why the last attempt failed, with advice if there is any; `None` if it did not fail.
     pub(super) last_failure: Option<String>,
 }
 

@@ -78,7 +78,7 @@ impl BodyFields {
         self.required(name, |fields| fields.text(name, characters_max))
     }
 
-    /// Reads required text of one or more lines that is not blank.
+    /// Reads required text of one or more lines. The text must not be blank.
     pub(in crate::http) fn required_lines(&mut self, name: &str, characters_max: usize) -> Option<String> {
         self.required(name, |fields| fields.lines(name, characters_max))
     }

@@ -50,7 +50,7 @@ impl AttachmentWriter {
         }
     }
 
-    /// Returns whether the content so far can be of an accepted type.
+    /// Returns whether the attachment can still have an accepted type, judging by the content so far.
     pub(super) fn may_be_accepted(&self) -> bool {
         self.scan.is_acceptable_so_far()
     }

@@ -31,7 +31,7 @@ pub(in crate::http::server) fn cached(ctx: &Ctx, request: &Request<Incoming>) ->
     respond(ctx, request, &found, started)
 }
 
-/// Returns the cached response to a request for which [`cached`] found none because it needs a comparison.
+/// Returns the cached response to a request that [`cached`] left unanswered because the response needs a comparison.
 pub(super) async fn after_comparison(
     ctx: &Ctx,
     request: &Request<Incoming>,

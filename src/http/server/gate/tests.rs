@@ -235,7 +235,7 @@ fn one_connection_can_send_several_forms() {
 }
 
 #[test]
-fn a_body_of_another_type_or_with_an_invalid_boundary_is_refused() {
+fn a_body_of_an_unsupported_type_or_with_an_invalid_boundary_is_refused() {
     let service = TestService::new();
     let sent = |content_type: &str, body: &str| {
         let fields = format!("{content_type}Content-Length: {}", body.len());

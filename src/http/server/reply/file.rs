@@ -12,7 +12,7 @@ use crate::store::attachment::{Attachment, StagedAttachment};
 /// cache holds only the compressed form, which has about a sixth of the size.
 const UNCOMPRESSED_BYTES_MAX: usize = 1_024 * 1_024;
 
-/// The characters that an extended value may contain unescaped (RFC 8187 §3.2.1).
+/// The characters to percent-encode in an extended value: all except `attr-char` (RFC 8187 §3.2.1).
 const NAME: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'!')
     .remove(b'#')

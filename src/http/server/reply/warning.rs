@@ -8,9 +8,9 @@ use crate::http::server::unknown_members::UnknownMembers;
 const WARNINGS: &str = "warnings";
 
 impl Reply {
-    /// Appends entries about the unknown members of the request to `warnings`. The reply stays unchanged, byte for
-    /// byte, if the request has no unknown member, if the status is not a success, if the reply is not a JSON object,
-    /// or if its `warnings` is not an array.
+    /// Appends to the reply's `warnings` the entries about the unknown members of the request. The reply stays
+    /// unchanged, byte for byte, if the request has no unknown member, if the status is not a success, if the reply is
+    /// not a JSON object, or if its `warnings` is not an array.
     pub(in crate::http::server) fn with_unknown_member_warnings(self, unknown_members: &UnknownMembers) -> Self {
         let warnings = unknown_members.warnings();
         if warnings.is_empty() || !self.status.is_success() || self.file.is_some() {

@@ -39,7 +39,7 @@ impl Tls {
         Self { files: None, current, has_unusable_files: AtomicBool::new(false), orders: Some(orders) }
     }
 
-    /// Returns whether the certificate names this host. Otherwise, browsers refuse the certificate.
+    /// Returns whether the certificate names this host. If it does not, browsers refuse the certificate.
     pub fn is_for(&self, host: &str) -> bool {
         self.current().as_ref().is_some_and(|pair| pair.is_for(host))
     }

@@ -58,7 +58,7 @@ impl Pair {
         Ok(Self { config: Arc::new(config), certificate, period })
     }
 
-    /// Returns whether the certificate names this host. Otherwise, browsers refuse the certificate.
+    /// Returns whether the certificate names this host. If it does not, browsers refuse the certificate.
     pub(in crate::http::server) fn is_for(&self, host: &str) -> bool {
         let Ok(certificate) = ParsedCertificate::try_from(&self.certificate) else { return false };
         let host = host.trim_start_matches('[').trim_end_matches(']');

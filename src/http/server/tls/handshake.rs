@@ -10,11 +10,12 @@ use crate::http::server::client_stream::ClientStream;
 use crate::http::server::ctx::Ctx;
 use crate::http::server::{http_socket, refusal_writer};
 
-/// The maximum time of a handshake: two round trips, and several retransmissions on a bad line. It is shorter than the
-/// time for a request's head, so a silent client holds its connection no longer than it would without TLS.
+/// The maximum time for a handshake. It is enough for two round trips and, on a bad connection, several
+/// retransmissions. It is shorter than the time for a request's head, so a silent client holds its connection no longer
+/// than it would without TLS.
 const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// The first byte of a TLS connection: a handshake record (RFC 8446 §5.1).
+/// The first byte of a TLS connection: the content type of a handshake record (RFC 8446 §5.1).
 const HANDSHAKE_RECORD: u8 = 22;
 
 /// Begins TLS. Returns `None` if the handshake fails or takes too long, if the client does not speak TLS, or if there

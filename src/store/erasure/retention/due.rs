@@ -224,7 +224,8 @@ pub(super) fn day(tx: &Tx<'_>, organization: &OrganizationId, today: Timestamp) 
     Ok(day.unwrap_or_default())
 }
 
-/// Adds a number of candidates who were erased without confirmation to the count for the day that began at `today`.
+/// Adds `erased`, a number of candidates who were erased without confirmation, to the count for the day that began at
+/// `today`.
 pub(super) fn add_erased(
     tx: &Tx<'_>,
     organization: &OrganizationId,

@@ -1,8 +1,8 @@
 //! Tests that the two texts of the schema create the same tables.
 //!
 //! The tests compare the texts, not the catalogs of two databases. SQLite stores a constraint only as text, PostgreSQL
-//! prints constraints in a form of its own, and the comparison of texts needs no PostgreSQL. The comparison does not
-//! show that PostgreSQL accepts its text, or that the bodies of its functions do the same as the triggers of SQLite.
+//! prints constraints in a form of its own, and the comparison of texts needs no server. The comparison does not show
+//! that PostgreSQL accepts its text, or that the bodies of its functions do the same as the triggers of SQLite.
 
 mod text;
 
@@ -15,7 +15,7 @@ use crate::db::sqlite::schema::create;
 use crate::db::sqlite::tests;
 use crate::db::tx;
 
-/// The column types of SQLite, each with the same type of PostgreSQL.
+/// The column types of SQLite, each with the corresponding type of PostgreSQL.
 const TYPES: [(&str, &str); 4] =
     [("INTEGER", "bigint"), ("REAL", "double precision"), ("TEXT", "text COLLATE \"C\""), ("BLOB", "bytea")];
 
@@ -148,8 +148,8 @@ fn names<'a, T>(one: &'a BTreeMap<String, T>, other: &'a BTreeMap<String, T>) ->
     one.keys().chain(other.keys()).collect()
 }
 
-/// Returns the event and condition of each trigger that both engines have. In PostgreSQL, the condition can be in the
-/// function instead, which then raises an error.
+/// Returns the event and condition of each trigger that both engines should have. In PostgreSQL, the function of the
+/// trigger can check the condition instead, and raises an error if the condition holds.
 fn conditions_of(schema: &SchemaText) -> BTreeMap<String, (String, String)> {
     let triggers = schema.triggers.iter().filter(|(name, _)| !ADDED_TRIGGERS.contains(&name.as_str()));
     triggers.map(|(name, trigger)| (name.clone(), (trigger.event.clone(), condition(schema, trigger)))).collect()

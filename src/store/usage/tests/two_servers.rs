@@ -39,8 +39,8 @@ impl Database {
         (Store::open(&self.url, Arc::clone(&world) as Arc<dyn World>).unwrap(), world)
     }
 
-    /// Returns the number of rows, and of rows whose number or whose reference to the previous row of their key is
-    /// wrong.
+    /// Returns the number of all rows, and the number of rows that have a wrong number or a wrong reference to the
+    /// previous row of their key.
     fn rows_and_defects(&self) -> String {
         let sql = "SELECT count(*), count(*) FILTER (WHERE number <> nth OR previous_at IS DISTINCT FROM before)
                    FROM (SELECT number, previous_at, row_number() OVER by_key AS nth, lag(at) OVER by_key AS before
@@ -103,7 +103,8 @@ fn a_server_reports_each_request_on_the_other_server_once() {
     other.note_requests_elsewhere_by(move |requests| of_store.lock().unwrap().extend_from_slice(requests));
     append(&one, &[1, 2]);
     append(&one, &[2]);
-    // Both clocks agree, so no background job redates rows. A request whose row was redated is not reported.
+    // Both clocks advance by the same time, so no background job redates rows. The request of a redated row would not
+    // be reported.
     for world in [one_world, other_world] {
         world.pass(Duration::from_secs(60));
     }

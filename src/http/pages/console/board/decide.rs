@@ -1,6 +1,6 @@
 //! `POST /app/{orgSlug}/roles/{id}/decide`: makes one decision on the chosen candidates of a board, or undoes it. The
-//! decision is a batch, as in the API (`store::decision_batch`). If the decision on one candidate is refused, the other
-//! candidates are still decided on.
+//! decision is a batch, as in the API (`store::decision_batch`). If the service refuses the decision on one candidate,
+//! the decisions on the others still take effect.
 
 use super::input::{DecideInput, Wanted};
 use super::outcome::{Outcome, Verb};
@@ -19,10 +19,12 @@ use crate::store::{Error, Tx};
 
 /// `POST …/decide`: decides on each chosen candidate, undoes a batch, or asks for the details of a decision.
 ///
+/// The function returns some refusals as replies that the browser shows: `conflict` if the service decided on no
+/// candidate; `validation_error` if the form chose no candidate, or if its due day is missing or invalid.
+///
 /// # Errors
 /// `not_found` if the role does not exist in the organization, or the caller may not see it; `forbidden` for a plain
-/// member; `validation_error` for an unknown act or an invalid field; as a page, `conflict` if no candidate was decided
-/// on, and `validation_error` if no candidate was chosen or the due day is missing or invalid.
+/// member; `validation_error` for an unknown act or an invalid field.
 pub(super) fn decide(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &DecideInput) -> Result<Reply, Error> {
     let scene = input.board.load(tx, who)?;
     scene.organization.caller.require_manager()?;

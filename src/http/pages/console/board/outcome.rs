@@ -88,7 +88,7 @@ pub(super) struct Outcome<'a> {
     scene: &'a Scene,
     input: &'a DecideInput,
     verb: Verb,
-    /// The batch; `None` after an undo, or if the whole batch was refused.
+    /// The batch; `None` after an undo, or if the decisions changed no application.
     batch: Option<DecisionBatchId>,
     done: Vec<(ApplicationId, Option<CandidateStepId>)>,
     refused: Vec<RefusedItem>,
@@ -129,8 +129,8 @@ impl<'a> Outcome<'a> {
         outcome
     }
 
-    /// Answers with the message and the changed parts, a redirect or a page. The status is 409 if nothing was
-    /// changed.
+    /// Answers a request for parts with the message and the changed parts, and any other request with a redirect or a
+    /// page. The status is 409 if nothing was changed.
     pub(super) fn reply(self) -> Result<Reply, Error> {
         let visit = &self.input.board.visit;
         let texts = visit.texts_for(self.tx, self.who)?;

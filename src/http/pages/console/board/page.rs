@@ -81,7 +81,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
     })
 }
 
-/// Decodes the number of candidates in `decided`, or in `undone` after an undo.
+/// Decodes the number of candidates whom a decision concerned. The parameter is `decided` or, after an undo, `undone`.
 fn decided(request: &Request, batch: Option<DecisionBatchId>) -> Result<Option<Decided>, Refusal> {
     let count = |name| Ok::<_, Refusal>(request.query(name)?.and_then(|count| count.parse().ok()));
     if let Some(count) = count("undone")? {
@@ -93,7 +93,7 @@ fn decided(request: &Request, batch: Option<DecisionBatchId>) -> Result<Option<D
 /// `GET /app/{orgSlug}/roles/{id}`: shows the role's applications in progress, by step, and the hired candidates.
 ///
 /// # Errors
-/// `not_found`, as a page, if the role does not exist in the organization, or the caller may not see it.
+/// `not_found` if the role does not exist in the organization, or the caller may not see it.
 pub(super) fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &BoardInput) -> Result<Reply, Error> {
     let scene = input.load(tx, who)?;
     let mut page = page(ctx, tx, who, input, &scene)?;

@@ -39,7 +39,8 @@ impl Seats {
     }
 }
 
-/// Returns the closing date of a role that has not ended, such as `Applications accepted until 1 May 2026`.
+/// Returns the closing date in words, such as `Applications accepted until 1 May 2026`. Returns `None` if the role has
+/// ended or has no closing date.
 pub(in crate::http::pages::console) fn closing(texts: &'static Texts, role: &RoleRecord) -> Option<String> {
     let day = role.closes_on.filter(|_| !role.seats.status.has_ended())?;
     Some(fill(BOARD.of(texts).applications_until, &[("day", &texts.day(day.date()))]))

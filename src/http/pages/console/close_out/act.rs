@@ -53,10 +53,12 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<RejectForm, Error> {
 /// `POST …/close-out`: rejects each selected candidate. A candidate who has left the step that the form names is not
 /// rejected.
 ///
+/// The function returns some refusals as replies that the browser shows: `validation_error` without candidates, with
+/// more than [`ITEMS_MAX`] or with an invalid field; `conflict` if the role has not ended, or nobody was rejected.
+///
 /// # Errors
 /// `not_found` if the role does not exist in the organization, or the caller may not see it; `forbidden` for a plain
-/// member; as a page, `validation_error` without candidates, with more than [`ITEMS_MAX`] or with an invalid field, and
-/// `conflict` if the role has not ended, or nobody was rejected.
+/// member.
 pub(super) fn reject(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &RejectForm) -> Result<Reply, Error> {
     let (organization, role) = form.input.load(tx, who)?;
     let view = View { tx, who, input: &form.input, organization: &organization, role: &role };
@@ -169,12 +171,12 @@ pub(super) fn decode_undo(_: &Ctx, request: &Request) -> Result<UndoForm, Error>
 }
 
 /// `POST …/close-out/undo`: undoes the rejections of a batch that is less than 10 minutes old. If another act has
-/// followed a rejection, that rejection is not undone.
+/// followed a rejection, that rejection is not undone. If the batch was already undone, or is at least 10 minutes old,
+/// the function returns `conflict` as a reply that the browser shows.
 ///
 /// # Errors
 /// `not_found` if the role does not exist in the organization, the caller may not see it, or it has no such batch;
-/// `forbidden` for a plain member, and for any user who did not make the rejections; as a page, `conflict` if the batch
-/// was already undone, or after 10 minutes.
+/// `forbidden` for a plain member, and for any user who did not make the rejections.
 pub(super) fn undo(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &UndoForm) -> Result<Reply, Error> {
     let (organization, role) = form.input.load(tx, who)?;
     let view = View { tx, who, input: &form.input, organization: &organization, role: &role };

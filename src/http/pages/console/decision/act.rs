@@ -43,11 +43,11 @@ pub(super) fn decode_advance(_: &Ctx, request: &Request) -> Result<StepInput<Val
     decode(request, |_| ValidateInput::default())
 }
 
-/// `POST …/advance`: validates the step and moves the candidate to the next one.
+/// `POST …/advance`: validates the step and moves the candidate to the next one. The rule refuses the decision with
+/// `conflict` if the application has ended, the candidate is not at the step, or the step is the last one.
 ///
 /// # Errors
-/// The errors of [`decide`]; as a page, `conflict` if the application has ended, the candidate is not at the step, or
-/// the step is the last one.
+/// The errors of [`decide`].
 pub(super) fn advance(
     ctx: &Ctx,
     tx: &Tx<'_>,
@@ -63,11 +63,11 @@ pub(super) fn decode_move(_: &Ctx, request: &Request) -> Result<StepInput<MoveIn
     decode(request, |fields| MoveInput { reason: fields.lines("reason", NOTES_CHARACTERS_MAX) })
 }
 
-/// `POST …/move`: moves the candidate to the step that the form names.
+/// `POST …/move`: moves the candidate to the step that the form names. The rule refuses the decision with `conflict` if
+/// the application has ended or the candidate is already at the step.
 ///
 /// # Errors
-/// The errors of [`decide`]; as a page, `conflict` if the application has ended or the candidate is already at the
-/// step.
+/// The errors of [`decide`].
 pub(super) fn move_to(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &StepInput<MoveInput>) -> Result<Reply, Error> {
     decide(ctx, tx, who, form, Action::Moved, |facts| Ok(candidate_step::move_to(facts, &form.input, tx.now)?))
 }
@@ -85,10 +85,11 @@ pub(super) fn decode_reject(_: &Ctx, request: &Request) -> Result<StepInput<Reje
     })
 }
 
-/// `POST …/reject`: ends the application at the step. If the candidate was hired, the rejection reverses the hire.
+/// `POST …/reject`: ends the application at the step. If the candidate was hired, the rejection reverses the hire. The
+/// rule refuses the decision with `conflict` if the step is already rejected.
 ///
 /// # Errors
-/// The errors of [`decide`]; as a page, `conflict` if the step is already rejected.
+/// The errors of [`decide`].
 pub(super) fn reject(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &StepInput<RejectInput>) -> Result<Reply, Error> {
     decide(ctx, tx, who, form, Action::Rejected, |facts| Ok(candidate_step::reject(facts, &form.input, tx.now)?))
 }
@@ -102,10 +103,11 @@ pub(super) fn decode_reopen(_: &Ctx, request: &Request) -> Result<StepInput<Reop
     })
 }
 
-/// `POST …/reopen`: undoes the rejection at the step.
+/// `POST …/reopen`: undoes the rejection at the step. The rule refuses the decision with `conflict` if the step is not
+/// rejected, or the candidate has withdrawn.
 ///
 /// # Errors
-/// The errors of [`decide`]; as a page, `conflict` if the step is not rejected, or the candidate has withdrawn.
+/// The errors of [`decide`].
 pub(super) fn reopen(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &StepInput<ReopenInput>) -> Result<Reply, Error> {
     decide(ctx, tx, who, form, Action::Reopened, |facts| {
         let rejections = store::candidate_step::rejections(tx, facts)?;
@@ -121,12 +123,13 @@ pub(super) fn decode_undo(_: &Ctx, request: &Request) -> Result<Target, Error> {
     Ok(Target::decode(request, &mut fields)?)
 }
 
-/// `POST …/undo`: undoes the user's last decision on the application, if it is less than 10 minutes old.
+/// `POST …/undo`: undoes the user's last decision on the application, if it is less than 10 minutes old. If somebody
+/// has acted since, or the decision is too old or cannot be undone, the function returns `conflict` as a reply that the
+/// browser shows.
 ///
 /// # Errors
 /// `not_found` if the application does not exist or has no steps, or the caller may not see it; `forbidden` for a plain
-/// member, and for a user who made none of the latest decisions on the application; as a page, `conflict` if somebody
-/// has acted since, or the decision is too old or cannot be undone.
+/// member, and for a user who made none of the latest decisions on the application.
 pub(super) fn undo(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, target: &Target) -> Result<Reply, Error> {
     let scene = target.load(tx, who)?;
     let facts = scene.facts_here(tx, who)?;
@@ -155,10 +158,11 @@ pub(super) fn decode_withdraw(_: &Ctx, request: &Request) -> Result<WithdrawInpu
 
 /// `POST …/withdraw`: ends the application at the candidate's request.
 ///
+/// The function returns some refusals as replies that the browser shows: `conflict` if the application has ended, or
+/// has changed since the page was shown; `validation_error` for an invalid reason.
+///
 /// # Errors
-/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member; as a
-/// page, `conflict` if the application has ended, or has changed since the page was shown, and `validation_error` for
-/// an invalid reason.
+/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member.
 pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &WithdrawInput) -> Result<Reply, Error> {
     let scene = form.target.load(tx, who)?;
     let checked = scene.require_open_to(&form.target).and_then(|()| form.fault.clone().map_or(Ok(()), Err));
@@ -174,10 +178,12 @@ pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &WithdrawI
 
 /// Applies a rule to the facts and saves the decision.
 ///
+/// The function returns some refusals as replies that the browser shows: `conflict` if the application has changed
+/// since the page was shown; `validation_error` for an invalid field; the refusals of the rule.
+///
 /// # Errors
 /// `not_found` if the application or the step does not exist, or the caller may not see it; `forbidden` for a plain
-/// member; as a page, `conflict` if the application has changed since the page was shown, `validation_error` for an
-/// invalid field, and the refusals of the rule.
+/// member.
 fn decide<I>(
     ctx: &Ctx,
     tx: &Tx<'_>,

@@ -1,5 +1,5 @@
-//! `/app/{orgSlug}/applications/{id}/hire`: a page that shows what a hire will do, from a dry run of the rule, and the
-//! form that hires.
+//! `/app/{orgSlug}/applications/{id}/hire`: the page with the form that hires a candidate. The page says what the hire
+//! will do, according to a dry run of the rule.
 
 use askama::Template;
 
@@ -88,8 +88,8 @@ pub(super) struct HireForm {
 type HireTyped = [String; 4];
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `not_found` if
-/// the path has no valid id.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field, `lang` or `locale` is
+/// repeated; `not_found` if the path has no valid id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<HireForm, Error> {
     let mut fields = fields::read(request)?;
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
@@ -105,13 +105,15 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<HireForm, Error> {
     Ok(HireForm { target, input, typed, fault: fields.valid().err() })
 }
 
-/// `POST …/hire`: hires the candidate. The decision addresses the current step or, without one, the final step.
+/// `POST …/hire`: hires the candidate. The decision applies to the current step or, without one, to the final step.
+///
+/// The function returns some refusals as replies that the browser shows: `conflict` if the application has ended, or
+/// has changed since the page was shown; `bad_request` if the role has no free position or is not open, or if a required
+/// position code is missing; `validation_error` for an invalid field.
 ///
 /// # Errors
 /// `not_found` if the application does not exist or has no steps, or the caller may not see it; `forbidden` for a plain
-/// member. These refusals are answered with a page: `conflict` if the application has ended, or has changed since the
-/// page was shown; `bad_request` if the role has no free position or is not open, or if a required position code is
-/// missing; `validation_error` for an invalid field.
+/// member.
 pub(super) fn hire(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &HireForm) -> Result<Reply, Error> {
     let target = &form.target;
     let scene = target.load(tx, who)?;
@@ -167,7 +169,7 @@ fn page(
     })
 }
 
-/// Applies the rule without saving anything. The dry run has a position code, because the form will ask for one.
+/// Applies the rule without saving anything. The input contains a position code, because the form can ask for one.
 fn dry_run(facts: &StepFacts, tx: &Tx<'_>) -> Result<Decision, Refusal> {
     let input = HireInput { external_position_id: Some("-".to_owned()), ..HireInput::default() };
     candidate_step::hire(facts, &input, tx.now)

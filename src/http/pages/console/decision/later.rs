@@ -37,8 +37,8 @@ pub(in crate::http::pages::console) fn day_field(fields: &mut BodyFields) -> Opt
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated; `not_found` if
-/// the path has no valid id.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field, `lang` or `locale` is
+/// repeated; `not_found` if the path has no valid id.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<LaterForm, Error> {
     let mut fields = fields::read(request)?;
     let target = Target::decode(request, &mut fields)?;
@@ -48,10 +48,11 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<LaterForm, Error> {
 
 /// `POST …/later`: puts the application aside, or changes the due day.
 ///
+/// The function returns some refusals as replies that the browser shows: `conflict` if the application has ended, or
+/// has changed since the page was shown; `validation_error` for a missing or invalid day.
+///
 /// # Errors
-/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member; as a
-/// page, `conflict` if the application has ended, or has changed since the page was shown, and `validation_error` for a
-/// missing or invalid day.
+/// `not_found` if the application does not exist or the caller may not see it; `forbidden` for a plain member.
 pub(super) fn put(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, form: &LaterForm) -> Result<Reply, Error> {
     let scene = load(tx, who, &form.target)?;
     let today = when::today(&scene.organization.time_zone, tx.now);
@@ -85,9 +86,11 @@ pub(super) fn take_up(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, target: &Target) 
 
 /// `POST …/later/undo`: undoes the caller's last change to the later mark, if the change is less than 10 minutes old.
 ///
+/// The function returns one refusal as a reply that the browser shows: `conflict` if the application has ended, another
+/// act has followed the change, or the change is too old.
+///
 /// # Errors
-/// The errors of [`take_up`]; `forbidden` if another user made the change; as a page, `conflict` if the application has
-/// ended, another act has followed the change, or the change is too old.
+/// The errors of [`take_up`]; `forbidden` if another user made the change.
 pub(super) fn undo(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, target: &Target) -> Result<Reply, Error> {
     let scene = load(tx, who, target)?;
     let last = store::later::last_change(tx, &scene.organization.id, &scene.application)?;

@@ -6,7 +6,7 @@
 //! returns (`back`). Unless the form undoes an act, it also names the state that the page showed (`seen`). A form that
 //! advances, rejects or reopens names the step (`step`); in a form that moves the candidate, `step` is the destination.
 //! If the act succeeds, the answer is a 303 to the page that `back` names, with the id of the application as `done`. A
-//! page that gets `done` shows the [`done::message`].
+//! page that is requested with `done` shows the [`done::message`].
 
 mod act;
 pub(super) mod done;

@@ -70,8 +70,8 @@ impl Target {
         self.back.clone().unwrap_or_else(own)
     }
 
-    /// Returns the path of [`Target::back()`] with the query `done`, so that the page shows the message about the
-    /// decision.
+    /// Returns the path of [`Target::back()`] with the query parameter `done`, so that the page shows the message about
+    /// the decision.
     pub(super) fn back_when_done(&self, scene: &Scene) -> String {
         let back = self.back(scene);
         let path = back.split('#').next().unwrap_or_default();

@@ -16,7 +16,8 @@ use crate::store::{self, Error, Tx};
 /// The maximum length of a search, in characters: far more than a name and an address usually have.
 const SEARCH_CHARACTERS_MAX: usize = 200;
 
-/// The query of the page. The forms of the page have the same query, so that the browser returns to the same members.
+/// The query of the page's URL. The forms of the page are sent to URLs with the same query, so that the browser returns
+/// to the same members.
 #[derive(Debug, Clone)]
 pub(super) struct MemberQuery {
     pub(super) q: String,
@@ -59,7 +60,8 @@ impl MemberQuery {
         self.with_cursor(cursor.as_deref())
     }
 
-    /// Returns the query of a page with the same search.
+    /// Returns the query for the page of the same search that follows the cursor. Without a cursor, this is the first
+    /// page.
     pub(super) fn with_cursor(&self, cursor: Option<&str>) -> String {
         let q =
             Some(&self.q).filter(|q| !q.is_empty()).map(|q| format!("q={}", utf8_percent_encode(q, NON_ALPHANUMERIC)));

@@ -302,8 +302,8 @@ struct RoleInput {
 }
 
 /// # Errors
-/// The errors of [`decode_member`]; `unsupported_media_type` for a body that is not a form; `validation_error` for an
-/// unknown organization role.
+/// The errors of [`decode_member`]; `unsupported_media_type` for a body that is not a form; `validation_error` if a
+/// field is repeated, or if the new organization role is missing or unknown.
 fn decode_role(ctx: &Ctx, request: &Request) -> Result<RoleInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let member = decode_member(ctx, request)?;

@@ -53,8 +53,8 @@ pub(super) struct Queue {
     pub(super) entries: Vec<QueueEntry>,
     /// The number of applications that do not fit in the queue.
     pub(super) left_out: usize,
-    /// The index of the application to show: the requested one or, if the queue does not contain it, the first that has
-    /// not been decided on. `None` if there is no such application.
+    /// The index of the application to show: the requested one if the queue contains it, or else the first that has not
+    /// been decided on. `None` if there is no such application.
     pub(super) here: Option<usize>,
 }
 

@@ -77,7 +77,8 @@ pub(super) struct CreateInput {
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field, `lang` or `locale` is
+/// repeated.
 pub(super) fn decode(_: &Ctx, request: &Request) -> Result<CreateInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     Ok(CreateInput {
@@ -173,7 +174,7 @@ pub(super) struct ChangeInput {
 
 /// # Errors
 /// `unsupported_media_type` for a body that is not a form; `not_found` if the path has no valid id; `validation_error`
-/// if a field is repeated.
+/// if a field, `lang` or `locale` is repeated.
 pub(super) fn decode_change(_: &Ctx, request: &Request) -> Result<ChangeInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     Ok(ChangeInput {

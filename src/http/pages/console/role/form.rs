@@ -58,7 +58,8 @@ impl RoleForm {
         Self { values }
     }
 
-    /// Reads a submitted form. Browsers send line breaks as CR LF, which become LF in the description.
+    /// Reads a submitted form. In the description, the function replaces the line breaks that browsers send (CR LF)
+    /// with LF.
     ///
     /// # Errors
     /// `validation_error` if a field is repeated.

@@ -64,7 +64,7 @@ pub(super) struct CloseInput {
 
 /// # Errors
 /// `unsupported_media_type` for a body that is not a form; `not_found` if the path has no valid id; `validation_error`
-/// if a field is repeated.
+/// if a field, `lang` or `locale` is repeated.
 pub(super) fn decode_close(_: &Ctx, request: &Request) -> Result<CloseInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let reason = form.text("reason")?.unwrap_or_default().replace("\r\n", "\n").trim().to_owned();

@@ -88,7 +88,7 @@ struct AddInput {
 
 /// # Errors
 /// `unsupported_media_type` for a body that is not a form; `not_found` if the path has no valid id; `validation_error`
-/// if a field is repeated.
+/// if a field, `lang` or `locale` is repeated.
 fn decode_add(_: &Ctx, request: &Request) -> Result<AddInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let id = form.text("id")?.unwrap_or_default().to_owned();
@@ -237,7 +237,7 @@ fn change(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &ChangeInput) -> Resul
     Ok(done(&organization, &role, "changed"))
 }
 
-/// A step that moves to another position. Positions count from 1.
+/// A step that moves to another position. Positions start at 1.
 struct MoveInput {
     step: StepVisit,
     from: usize,
@@ -248,7 +248,7 @@ struct MoveInput {
 /// The errors of [`decode_add`].
 fn decode_move(_: &Ctx, request: &Request) -> Result<MoveInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
-    // Positions count from 1, so the rule refuses 0, the value of a position that cannot be parsed.
+    // A position that cannot be parsed becomes 0. The rule refuses 0, because positions start at 1.
     let position = |text: Option<&str>| text.and_then(|text| text.parse().ok()).unwrap_or(0_usize);
     let from = position(form.text("from")?);
     let to = match form.text("to")? {

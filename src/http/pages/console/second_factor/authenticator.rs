@@ -1,8 +1,8 @@
 //! `/app/me/authenticator`: sets up an authenticator app, or replaces it.
 //!
 //! The new secret is derived from the id of the form, the session's cookie and a secret of the service. The database
-//! contains only a digest of the cookie, so nobody can derive the new secret from the database. The database stores the
-//! new secret after the user has proved with a code that the app has it.
+//! contains only a digest of the cookie, so nobody can derive the new secret from the database. The service stores the
+//! new secret only after the user has proved with a code that the app has it.
 
 use askama::Template;
 use hyper::Method;
@@ -129,8 +129,8 @@ struct SetUpInput {
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated, or if the
-/// form has expired or was not made by this service.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field, `lang` or `locale` is
+/// repeated, or if the form has expired or was not made by this service.
 fn decode(ctx: &Ctx, request: &Request) -> Result<SetUpInput, Error> {
     let fields = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let form = SignedForm::verify(ctx.store.form_secret(), FORM_LINK, fields.text("form")?.unwrap_or_default());

@@ -77,7 +77,7 @@ fn decode(_: &Ctx, request: &Request) -> Result<PageInput, Error> {
     Ok(PageInput { visit: Visit::decode(request)?, next, done: request.query("done")? })
 }
 
-/// `GET /app/me/second-factor`: shows the user's factors and the number of recovery codes.
+/// `GET /app/me/second-factor`: shows the user's factors and the number of unused recovery codes.
 fn show(ctx: &Ctx, tx: &Tx<'_>, who: &Principal, input: &PageInput) -> Result<Reply, Error> {
     let texts = input.visit.texts_for(tx, who)?;
     let words = SECOND_FACTOR.of(texts);

@@ -129,8 +129,8 @@ struct AddInput {
 }
 
 /// # Errors
-/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated or cannot be
-/// decoded; `conflict` if the base URL rules out passkeys.
+/// `unsupported_media_type` for a body that is not a form; `validation_error` if a field, `lang` or `locale` is
+/// repeated, or if a field cannot be decoded; `conflict` if the base URL rules out passkeys.
 fn decode(ctx: &Ctx, request: &Request) -> Result<AddInput, Error> {
     let form = request.form().ok_or(Refusal::UnsupportedMediaType)?;
     let new = NewPasskey::new(request, form.text("next")?, form.text("name")?)?;

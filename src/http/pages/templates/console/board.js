@@ -40,8 +40,8 @@ if (board) {
     const card = currentCard();
     focusCard(card ? beside(card, distance) : firstCard());
   };
-  /** Moves the focus to the card at the same height in the nearest column with cards, or to the last card of that
-      column if the column is shorter. */
+  /** Moves the focus to the nearest column with cards on the right (`step` is 1) or on the left (`step` is -1): to the
+      card at the same position or, if the column has fewer cards, to its last card. */
   const cross = (step) => {
     const card = currentCard();
     if (!card) return focusCard(firstCard());

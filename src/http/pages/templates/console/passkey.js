@@ -61,7 +61,7 @@ function sendAnswered(form) {
 }
 
 /** Hides the form and shows the note about passkeys. Called if the base URL of the service rules out passkeys, or if
-    the page is open at another address. */
+    the page is open at an address other than the base URL. */
 function hidePasskeys(form) {
   form.hidden = true;
   const note = form.nextElementSibling;

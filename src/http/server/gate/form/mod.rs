@@ -71,9 +71,10 @@ enum FormEncoding {
 /// so that it can be shown again.
 ///
 /// # Errors
-/// `unsupported_media_type` for any other type of body; `payload_too_large`; `bad_request` for a body that is cut off,
-/// late or malformed, for a form with too many parts or fields, and for a file in a field that accepts none;
-/// [`Error::Unavailable`] if too many multipart forms arrive at the same time, in total or from one network.
+/// `unsupported_media_type` for a body that is neither a form nor JSON that the route accepts; `payload_too_large`;
+/// `bad_request` for a body that is cut off, late or malformed, for a form with too many parts or fields, and for a
+/// file in a field that accepts none; [`Error::Unavailable`] if too many multipart forms arrive at the same time, in
+/// total or from one network.
 pub(super) async fn read(
     ctx: &Arc<Ctx>,
     rules: &FormRules,
@@ -298,7 +299,7 @@ impl<'a> FormReader<'a> {
             }
             self.store(&name, &chunk).await?;
         }
-        // A browser sends a file field without a chosen file as an empty part without a file name.
+        // A browser sends a file field without a chosen file as an empty part with an empty file name.
         if has_file_part && is_empty {
             self.fault.get_or_insert(AttachmentFault::Empty);
         }

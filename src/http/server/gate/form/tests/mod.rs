@@ -247,7 +247,7 @@ fn a_second_file_is_a_fault() {
 }
 
 #[test]
-fn a_file_of_another_type_is_refused_regardless_of_its_name() {
+fn a_file_of_an_unsupported_type_is_refused_regardless_of_its_name() {
     let fixture = Fixture::new();
     let late = [b"text ".repeat(50_000), vec![0]].concat();
     let png = [b"\x89PNG\r\n\x1a\n".to_vec(), vec![0; 300_000]].concat();
