@@ -33,8 +33,9 @@ pub struct Args {
 }
 
 /// # Errors
-/// Fails if the file cannot be read, or the target exists or cannot be written. A failed copy leaves no target behind.
-/// If the copy is complete, but its chain head cannot be read or its manifest cannot be written, the target remains.
+/// Fails if the file cannot be read, if the target exists, or if the target cannot be written. A failed copy leaves no
+/// target behind. If the copy is complete, but its chain head cannot be read or its manifest cannot be written, the
+/// target remains.
 pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     file::prepare_to_read(&args.db.db)?;
     file::require_absent(&args.target)?;

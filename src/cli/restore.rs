@@ -21,12 +21,12 @@ const TRANSFERS_OF_COPY: u64 = 7;
 /// FILE.before-restore-TIME. If the command is killed, FILE is the old or the new file; run the command again.
 ///
 /// Access that was withdrawn after the backup does not come back: for example, revoked keys, ended sessions, old
-/// passwords, earlier platform and organization roles, disabled users, removed members and second factors. These facts
-/// come from the old file. If the old file is missing, cannot be read or is damaged, or if neither the file nor the
-/// backup is a later state of the other, all sessions and sign-in links end. The command adds the list COPY.erased to
-/// the erasure list FILE.erased. The next start of the service erases the candidates on FILE.erased again, with two
-/// exceptions. Retention decides again about the candidates whom it had erased. A candidate who was changed or placed
-/// under a legal hold after they were put on the list is not erased.
+/// passwords, earlier platform and organization roles, disabled users, removed members and removed second factors.
+/// These facts come from the old file. If the old file is missing, cannot be read or is damaged, or if neither the file
+/// nor the backup is a later state of the other, all sessions and sign-in links end. The command adds the list
+/// COPY.erased to the erasure list FILE.erased. The next start of the service erases the candidates on FILE.erased
+/// again, with two exceptions. Retention decides again about the candidates whom it had erased. A candidate who was
+/// changed or placed under a legal hold after they were put on the list is not erased.
 #[derive(Debug, clap::Args)]
 pub struct Args {
     #[command(flatten)]

@@ -42,6 +42,7 @@ pub(super) struct Args {
 
 /// # Errors
 /// Exit status 78 if the settings file or a variable has a mistake or, with `--check`, if the service would not start.
+/// Exit status 1 if standard output cannot be written to.
 pub(super) fn run(args: &Args, resolved: &Resolved, world: &dyn World) -> Result<(), Failure> {
     if args.check {
         return check(args, resolved, world);

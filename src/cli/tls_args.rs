@@ -32,7 +32,7 @@ impl TlsArgs {
         self.tls_cert.is_some() || self.acme.is_set()
     }
 
-    /// Returns a finding for each option that needs another option that is not set, or that contradicts another option.
+    /// Returns a finding for each option that contradicts another option, or that needs an option that is not set.
     pub(super) fn contradictions(&self, base_url: Option<&str>, redirects: bool) -> Vec<Finding> {
         let (has_certificate, has_key) = (self.tls_cert.is_some(), self.tls_key.is_some());
         let certificate = Finding::needs("tls-cert", has_certificate, "tls-key", has_key);

@@ -63,7 +63,8 @@ impl Connection {
         }
     }
 
-    /// Prepares a statement. A connection caches its statements, so that the same text is prepared only once.
+    /// Prepares a statement. A connection caches its most recent statements, so that it rarely prepares the same text
+    /// twice.
     pub(super) fn prepare<'a>(&'a self, sql: &'a str) -> Result<Statement<'a>, Error> {
         Ok(Statement(match &self.0 {
             EngineConnection::Sqlite(connection) => EngineStatement::Sqlite(connection.prepare(sql)?),

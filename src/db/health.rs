@@ -270,7 +270,8 @@ mod tests {
         }
         assert_eq!(health.backup_read(), Some(Duration::from_secs(600)));
         drop(read);
-        // Another reader still holds the log after the backup. The rest of its limit remains.
+        // Another reader still holds the log after the backup. The 200 s before the backup count, so 100 s of the
+        // limit are left.
         held();
         world.pass(Duration::from_secs(99));
         assert_eq!((health.failing(), health.backup_read()), (vec![], None));

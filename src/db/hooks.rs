@@ -36,7 +36,7 @@ pub(crate) trait Hooks: Send + 'static {
     /// other batch, and after a commit whose outcome is unknown.
     fn committed(&self);
 
-    /// Discards the writer state, because a rollback makes the state invalid.
+    /// Discards the writer state, which a rollback or the loss of commits makes invalid.
     fn discard_state(&self);
 
     /// Marks the writer state as outdated, because another server may have appended log rows.
@@ -58,8 +58,8 @@ pub(crate) trait Hooks: Send + 'static {
     /// Decides whether to accept each row, and appends the accepted rows.
     fn append(&self, tx: &Tx<'_>, rows: &[Self::Row]) -> Result<(Vec<Self::Verdict>, Self::Changes), Error>;
 
-    /// Returns the entry to append for an accepted row as soon as the disk has room again, or `None` if the row is not
-    /// accepted.
+    /// Returns the entry of an accepted row, which is appended as soon as the disk has room again, or `None` if the row
+    /// is not accepted.
     fn entry(row: &Self::Row, verdict: &Self::Verdict) -> Option<Self::Entry>;
 
     /// Appends an entry that has waited.

@@ -75,7 +75,7 @@ impl<'a> Row<'a> {
             EngineRow::Postgres(row) => row.name(index),
         };
         let name = name.unwrap_or_default();
-        Error::Defect(format!("column {index} ({name}) contains {} that is not expected there", value.kind()))
+        Error::Defect(format!("column {index} ({name}) contains {}, which is not expected there", value.kind()))
     }
 }
 

@@ -43,8 +43,8 @@ impl<H: Hooks> WritingEngine<H> {
         }
     }
 
-    /// Appends log rows in one transaction, and answers their callers. Returns the rows if the calling thread must not
-    /// wait as long as that would take.
+    /// Appends log rows in one transaction, and answers their callers. If the calling thread must not wait for that,
+    /// writes nothing and returns the rows.
     pub(super) fn record(&mut self, rows: Vec<H::Row>, by: By) -> Result<(), Vec<H::Row>> {
         match self {
             Self::Sqlite(engine) => engine.record(rows, by),

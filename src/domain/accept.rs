@@ -1,4 +1,4 @@
-//! Chooses between a page and JSON for a client, by its `Accept` (RFC 9110 §12.5.1).
+//! Chooses between a page and JSON for a client, by the client's `Accept` field (RFC 9110 §12.5.1).
 
 /// The maximum number of entries in `Accept` that are read, which is more than any browser sends.
 const ENTRIES_MAX: usize = 32;

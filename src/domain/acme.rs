@@ -25,19 +25,20 @@ const DELAYS: [Duration; 6] = [
 ];
 const DELAY_MAX: Duration = HOUR.saturating_mul(6);
 
-/// A random part of the delay is added to it: at most the delay divided by this number. Services that failed together,
-/// because the authority was down, therefore do not all try again together.
+/// The divisor that limits the random part of a delay: the service lengthens each delay by at most the delay divided by
+/// this number. Services that failed together, because the authority was down, therefore do not all try again together.
 const JITTER_PART: u32 = 5;
 
-/// The minimum time between two attempts, even if an operator asks for one.
+/// The minimum time between two attempts. It applies even if an operator asks for an attempt.
 const REST_MIN: Duration = MINUTE;
 
 /// The maximum time for which the service waits at an authority's request. Let's Encrypt counts certificates over a
 /// week.
 pub const RETRY_AFTER_MAX: Duration = Duration::from_secs(7 * 86_400);
 
-/// The number of failed attempts to renew a certificate after which operators are warned. With the delays above, the
-/// fourth failure comes at least 42 minutes after the first, so a shorter outage of the authority causes no warning.
+/// The number of failed attempts to renew a certificate after which `/readyz` warns. The log has a line for each failed
+/// attempt. With the delays above, the fourth failure comes at least 42 minutes after the first, so a shorter outage of
+/// the authority causes no warning on `/readyz`.
 const FAILURES_TO_WARN: u32 = 4;
 
 /// The service renews a certificate when this part of its period is over, as authorities recommend. For example, it
@@ -61,7 +62,7 @@ impl Domain {
     /// Parses the name of a certificate.
     ///
     /// # Errors
-    /// A sentence about a name for which the service cannot order a certificate.
+    /// Returns a sentence for the operator if the service cannot order a certificate for the name.
     pub fn parse(text: &str) -> Result<Self, String> {
         let name = text.trim().to_ascii_lowercase();
         if name.starts_with("*.") {
@@ -122,8 +123,8 @@ impl Attempts {
         *self = Self { ordered_at: Some(now), ..Self::default() };
     }
 
-    /// Corrects the times when the clock has been set back. No past attempt is then later than `now`, and the
-    /// authority's wait ends at most [`RETRY_AFTER_MAX`] after `now`.
+    /// Corrects times that are too late because the clock has been set back. Afterwards, no past attempt is later than
+    /// `now`, and the wait that the authority asked for ends at most [`RETRY_AFTER_MAX`] after `now`.
     pub fn correct(&mut self, now: Timestamp) {
         for time in [&mut self.failed_at, &mut self.ordered_at] {
             *time = time.map(|time| time.min(now));
@@ -269,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn the_service_waits_at_an_authoritys_request_for_a_week_at_most() {
+    fn the_service_waits_at_most_a_week_at_an_authoritys_request() {
         let now = at("2026-03-02");
         let mut attempts = Attempts::default();
         attempts.fail(now, Some(HOUR), 0);
@@ -305,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn operators_are_warned_after_the_fourth_failure() {
+    fn readyz_warns_after_the_fourth_failure() {
         for (failures, expected) in [(0, false), (3, false), (4, true)] {
             assert_eq!(Attempts { failures, ..Attempts::default() }.is_worrying(), expected, "{failures}");
         }

@@ -49,7 +49,8 @@ impl Keep {
     /// Parses `7` or `daily=7,weekly=4,monthly=6`. Some of the tiers may be omitted.
     ///
     /// # Errors
-    /// A sentence for the usage message.
+    /// Returns a sentence for the usage message if the text has another form, if a number is too large, or if no number
+    /// is greater than 0.
     pub fn parse(text: &str) -> Result<Self, String> {
         Self::parsed(text.trim()).ok_or_else(|| {
             format!(

@@ -58,7 +58,7 @@ impl ValidityPeriod {
     /// Checks that the certificate is valid at this time.
     ///
     /// # Errors
-    /// The reason why it is not valid.
+    /// Returns the reason if the certificate is not valid at this time.
     pub fn check(&self, now: Timestamp) -> Result<(), Invalid> {
         // The last second of the period is included in full.
         if now >= self.not_after.plus(Duration::from_secs(1)) {

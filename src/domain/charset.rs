@@ -54,7 +54,7 @@ pub struct DecodedText<'a> {
     pub from: Option<&'static str>,
 }
 
-/// Decodes a text file. A file without a UTF-16 byte order mark that contains a multi-byte UTF-8 character is treated
+/// Decodes a text file. A file that has no UTF-16 byte order mark and contains a multi-byte UTF-8 character is treated
 /// as UTF-8, even if other bytes are invalid. If the file were decoded as windows-1252, each multi-byte character would
 /// become several wrong characters.
 pub fn decode(bytes: &[u8]) -> DecodedText<'_> {

@@ -106,8 +106,8 @@ pub enum PlannedChange {
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the candidate was erased, the application has ended, the
 /// candidate has left the named step, the application does not have the step to move to, or the rule of the single act
-/// refuses the decision; `validation_error` for a due day that [`later::due_day`] refuses. The caller checks the day
-/// before it plans the first application, so an invalid day leads to the refusal of the whole batch.
+/// refuses the decision; `validation_error` for a due day that [`later::due_day`] refuses. Before the caller plans the
+/// first application, it checks the due day, so an invalid day leads to the refusal of the whole batch.
 pub fn plan(
     facts: StepFacts,
     named_by: NamedBy,
@@ -147,7 +147,7 @@ pub struct BatchFacts {
     pub user_id: UserId,
     /// The time of the decisions.
     pub created_at: Timestamp,
-    /// The time at which the batch was undone.
+    /// The time at which the batch was undone, if it was.
     pub undone_at: Option<Timestamp>,
 }
 

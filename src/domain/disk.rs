@@ -61,7 +61,8 @@ impl UploadLimits {
     }
 }
 
-/// Parses a size: a number of bytes, or a number with the unit `K`, `M`, `G` or `T` (powers of 1024) in either case.
+/// Parses a size: a number of bytes, or a number with the unit `K`, `M`, `G` or `T` (powers of 1024) in upper or lower
+/// case.
 pub fn parse_bytes(text: &str) -> Option<u64> {
     let digits = text.trim_end_matches(|unit: char| unit.is_ascii_alphabetic());
     let factor: u64 = match text[digits.len()..].to_ascii_uppercase().as_str() {

@@ -79,7 +79,7 @@ pub struct StoredResponse {
     pub status: u16,
     /// The body of the response.
     pub answer: StoredBody,
-    /// The candidate whose personal data the response contains, if any.
+    /// The candidate whom the request concerned, if there was exactly one. The candidate's erasure erases the response.
     pub candidate_id: Option<CandidateId>,
 }
 

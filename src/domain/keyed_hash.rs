@@ -24,7 +24,8 @@ pub fn keyed_hash(secret: &[u8; 32], kind: &str, text: &str) -> String {
     shown
 }
 
-/// Returns the key of a shared count of this kind, for example of a network's failures. `name` identifies its subject.
+/// Returns the key of a shared count, such as the count of a network's failures. `kind` states what is counted, and
+/// `name` identifies the subject, such as the network.
 pub fn count_key(secret: &[u8; 32], kind: u8, name: &[u8]) -> [u8; 32] {
     digest(secret, [COUNT, &[kind], b"\0", name])
 }

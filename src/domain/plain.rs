@@ -3,8 +3,8 @@
 //!
 //! A single line is displayed as it is stored. It has no control characters, no characters that change the direction of
 //! text, and no invisible characters, which could make two different names look the same. Three kinds of invisible
-//! characters are part of correct spelling. They are allowed where they have an effect: the joiners of Arabic, Indic
-//! and similar scripts next to letters of these scripts, the joiner and selectors of emoji, and the selectors of Han
+//! characters are part of correct spelling and are allowed where they have an effect: the joiners of Arabic, Indic and
+//! similar scripts next to letters of these scripts, the joiner and selectors of emoji, and the selectors of Han
 //! ideographs and Mongolian letters.
 
 /// The reason why text is refused.

@@ -4,7 +4,8 @@
 use super::timestamp::Timestamp;
 
 /// The number of erasures in a day for which an organization's retention never needs confirmation. In a large
-/// organization, [`DAILY_DIVISOR`] allows more. If more candidates are due, all unconfirmed candidates wait.
+/// organization, [`DAILY_DIVISOR`] allows more. If more candidates are due than these limits allow, all unconfirmed
+/// candidates wait.
 const DAILY_MIN: i64 = 20;
 
 /// In a large organization, retention may erase a fraction of the candidates in a day without confirmation: one divided

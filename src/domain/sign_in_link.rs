@@ -20,7 +20,7 @@ words! {
     LinkPurpose {
         /// A user, usually a new one, chooses a password or adds a passkey.
         Invitation = "invitation",
-        /// A user who cannot sign in chooses another password or, without a second factor, adds a passkey.
+        /// A user who cannot sign in chooses another password or, if they have no second factor, adds a passkey.
         Reset = "reset",
         /// A user who lost their password or their second factor chooses another password or adds a passkey. The
         /// earlier factors are removed.

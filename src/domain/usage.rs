@@ -72,7 +72,7 @@ fn looks_secret(part: &str) -> bool {
     text.contains(KEY_PREFIX) || words.any(is_token)
 }
 
-/// Returns the time from which rows are retained.
+/// Returns the earliest timestamp with which a row is retained.
 pub fn retained_since(now: Timestamp, days: u32) -> Timestamp {
     now.minus(DAY * days)
 }

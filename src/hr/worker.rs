@@ -29,8 +29,8 @@ use crate::world::World;
 /// The interval at which the worker polls the outbox. Polling an empty outbox takes microseconds.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The interval at which the worker checks for deliveries that are due later than the schedule allows. The worker also
-/// checks immediately when the clock steps back by more than [`CLOCK_STEP_MIN`].
+/// The interval at which the worker checks for deliveries whose next attempt is later than the schedule allows. The
+/// worker also checks immediately when the clock steps back by more than [`CLOCK_STEP_MIN`].
 const DUE_TIME_CHECK_INTERVAL: Duration = Duration::from_secs(60);
 const CLOCK_STEP_MIN: Duration = Duration::from_secs(1);
 

@@ -28,7 +28,7 @@ pub struct Application {
     pub candidate: usize,
     /// The application without its steps.
     pub record: application::ApplicationRecord,
-    /// The candidate steps, first to last.
+    /// The candidate steps, from first to last.
     pub steps: Vec<CandidateStep>,
 }
 

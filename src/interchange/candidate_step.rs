@@ -203,8 +203,8 @@ impl<'a> StepMatcher<'a> {
         Some(role_steps.iter().zip(statuses).map(copy).collect())
     }
 
-    /// Matches the given steps with the role's steps, and returns the candidate steps first to last. Unless each given
-    /// step states its order, the given steps must be exactly the steps of the pipeline.
+    /// Matches the given steps with the role's steps, and returns the candidate steps from first to last. Unless each
+    /// given step states its order, the given steps must be exactly the steps of the pipeline.
     pub(super) fn match_given(
         &self,
         given: Array<CandidateStepEntry>,

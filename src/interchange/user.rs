@@ -35,7 +35,7 @@ pub(super) fn email(fields: &mut Fields<'_, '_>) -> Option<Email> {
     fields.required("email", EMAIL_MUST_BE, |value| Email::parse(value.as_str()?))
 }
 
-/// A user as an export writes it.
+/// A user object as an export writes it.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ExportedUser {

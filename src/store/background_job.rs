@@ -5,8 +5,9 @@
 //! because they wait for the disk and the other jobs must not wait with them. Backups have their own thread, because a
 //! copy can take minutes. With a PostgreSQL database, `VACUUM` runs on this thread.
 //!
-//! Two more threads that work on the database are not in the table. The writer (`db::writer_thread`) runs writes as
-//! they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections.
+//! These threads also work on the database, but are not in the table. The writer (`db::writer_thread`) runs writes as
+//! they arrive, not on a schedule. HR delivery (`hr::worker`) runs an async runtime for its network connections. With a
+//! PostgreSQL database, one more thread compares change numbers when requests need it (`portal_comparison`).
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -102,7 +103,7 @@ const TABLE: [Row; 17] = [
     (USAGE_PRUNING,    100,  Thread::Writes,       usage_pruning),    // Deletes usage rows that are too old: every 10 minutes, one slice in each step.
     (CLOCK,          1_000,  Thread::Writes,       clock),            // Compares the clocks, writes the heartbeat, records expired keys and deletes ended sessions.
     (RESERVE,        1_000,  Thread::Writes,       reserve),          // After a full disk: creates the reserve again and writes owed rows.
-    (IMPORTS,           50,  Thread::Writes,       imports),          // Drops undecided imports and finishes decided ones: a few short transactions in each step.
+    (IMPORTS,           50,  Thread::Writes,       imports),          // Drops imports that were undecided at the start, and publishes the remaining rows of decided imports: a few short transactions in each step.
     (SWEEPING,          50,  Thread::Writes,       sweeping),         // Deletes attachments without a signup or application: every minute, one slice in each step.
     (RETENTION,         50,  Thread::Writes,       retention_step),   // Erases due candidates: every 10 minutes, one slice in each step.
     (ASKED_ERASURES,    50,  Thread::Writes,       deferred_erasures), // Erases candidates who asked for erasure while a hire was hidden from them: every minute, one in each step.
@@ -110,7 +111,7 @@ const TABLE: [Row; 17] = [
     (WIPING,            50,  Thread::Writes,       wiping),           // Wipes pages after an erasure: one slice in each step. In a PostgreSQL database, runs `VACUUM`.
     (CHECKPOINT,       250,  Thread::Checkpoints,  checkpoints),      // Copies the log into the file. Has its own thread, because it can wait seconds for the disk.
     (BACKUP,         1_000,  Thread::Slow,         backup),           // Copies the file if a backup is due. Has its own thread, because a copy can take minutes.
-    (SCHEMA_VERSION, 1_000,  Thread::Reads,        schema_version),   // Stops the service if a newer server has upgraded the tables.
+    (SCHEMA_VERSION, 1_000,  Thread::Reads,        schema_version),   // Stops the service if a server with a newer version has upgraded the tables.
     (SHARED_COUNTS, 60_000,  Thread::Reads,        shared_counts),    // Deletes expired counts that servers share and, if too many are left, those that expire first.
 ];
 

@@ -19,7 +19,7 @@ pub(crate) struct CachedState {
     pub(crate) keys: KeyCache,
     /// The number of usage rows and jobs since the usage log was last indexed. This number is never invalidated.
     pub(crate) unindexed: Arc<UnindexedRows>,
-    /// Reports to the layer above the requests that other servers have logged, and caches nothing.
+    /// Informs the layer above about the requests that other servers have logged. Caches nothing.
     pub(crate) elsewhere: Arc<RequestsElsewhere>,
 }
 

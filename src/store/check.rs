@@ -274,7 +274,7 @@ fn usage(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     Ok(findings)
 }
 
-/// Checks that the intake is not ahead of the activity, because the intake would then skip the next hire.
+/// Checks that the intake is not ahead of the activity, because an intake that is ahead would skip the next hire.
 fn intake(tx: &Tx<'_>) -> Result<Vec<String>, Error> {
     let sql = "SELECT (SELECT count(*) FROM hr_intake)
                  - (SELECT count(*) FROM hr_intake

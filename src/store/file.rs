@@ -61,7 +61,7 @@ pub fn plan_upgrade(path: &Path) -> Result<Option<UpgradePlan>, OpenError> {
 /// # Errors
 /// [`OpenError::NotWritable`] if the target cannot be created or already exists, or if `TARGET.erased` cannot be
 /// written; [`OpenError::Companion`] if `FILE.erased` cannot be read; [`OpenError::Failed`] if the copy fails. A failed
-/// backup leaves no target, unless only the sync of the directory failed.
+/// backup leaves no new target, unless only the sync of the directory failed.
 pub fn backup(path: &Path, target: &Path) -> Result<(), OpenError> {
     file::backup(path, target, CURRENT.companions)
 }

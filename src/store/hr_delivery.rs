@@ -22,7 +22,7 @@ pub struct HrDelivery {
     /// The event and state of the delivery, and the facts that determine whether it is held.
     pub facts: DeliveryFacts,
     pub attempts: i64,
-    /// The time at which the delivery was queued.
+    /// The time of the decision or, for a ping, the time at which the ping was queued.
     pub created_at: Timestamp,
     /// The time of the next attempt. This time has no effect while a missing or disabled integration holds the
     /// delivery. `None` if the delivery is not pending, or if an earlier delivery holds it.

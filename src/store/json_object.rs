@@ -1,5 +1,5 @@
 //! JSON objects that an organization defines. A column stores each object as text. The modules `theme` and
-//! `description` define which members the service reads.
+//! `description` define which fields the service reads.
 
 use serde_json::{Map, Value};
 

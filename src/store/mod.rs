@@ -3,7 +3,7 @@
 //! A record's module contains the SQL for the record. Its functions must not use `service.rs`, HTTP or `rusqlite`. They
 //! run in the transaction that the calling function passes in. Only background jobs, and steps of a start or a command,
 //! open connections, through `db`. A JSON object that an organization defines is stored as text, and `theme` and
-//! `description` read the members that the service uses. The rules are in `domain`. This file only declares modules,
+//! `description` read the fields that the service uses. The rules are in `domain`. This file only declares modules,
 //! and re-exports names for the layers above.
 
 pub mod access;

@@ -36,6 +36,8 @@ struct State {
 }
 
 impl PortalComparison {
+    /// Starts the thread that makes the comparisons.
+    ///
     /// # Errors
     /// Fails if the system cannot provide a thread.
     pub(super) fn start(reader: JobReader, cached: Arc<CachedState>) -> Result<Self, Error> {
@@ -53,8 +55,8 @@ impl PortalComparison {
         Ok(Self { queue })
     }
 
-    /// Queues a request for the next comparison. After a comparison without an error, cached responses that are current
-    /// show every change that was committed before this call.
+    /// Queues a request for the next comparison. After a comparison without an error, the change numbers in memory
+    /// reflect every change that was committed before this call.
     pub(super) fn request(&self, done: Done) {
         self.queue.state().waiting.push(done);
         self.queue.changed.notify_one();

@@ -127,8 +127,8 @@ impl Store {
 
     /// Sets the function that receives the requests with API keys on other servers, oldest first: for each request, the
     /// number of its key and the time since the request. A request is passed at the latest when this server logs its
-    /// next request; after a rollback or a lost connection, some are not passed. The function runs inside a transaction
-    /// of the writer.
+    /// next request. Some are not passed: after a rollback, after a lost connection, or if other servers have logged
+    /// too many requests at once. The function runs inside a transaction of the writer.
     pub fn note_requests_elsewhere_by(&self, note: impl Fn(&[(i64, Duration)]) + Send + Sync + 'static) {
         self.parts.cached.elsewhere.connect(note);
     }

@@ -72,8 +72,8 @@ struct IssuedDetail<'a> {
     purpose: &'static str,
 }
 
-/// Finds the link with this token. Returns `None` if there is no such link, it was used, it has expired, or its user is
-/// disabled.
+/// Finds the link with this token. Returns `None` if the link does not exist, was used or has expired, or if its user
+/// is disabled.
 pub fn find(tx: &Tx<'_>, token: &str) -> Result<Option<SignInLink>, Error> {
     let sql = "SELECT l.user_id, u.email, u.name, l.purpose, i.name
                FROM sign_in_links l
@@ -92,7 +92,8 @@ pub fn find(tx: &Tx<'_>, token: &str) -> Result<Option<SignInLink>, Error> {
     })
 }
 
-/// Deletes every link of a user: a link works once, and a user who has signed in needs none.
+/// Deletes every link of a user, because the user has just used a link, or because a change to the user ends the user's
+/// sessions.
 pub fn delete_of_user(tx: &Tx<'_>, user: &UserId) -> Result<(), Error> {
     let sql = "DELETE FROM sign_in_links
                WHERE user_id = $1";

@@ -1,5 +1,5 @@
-//! The theme of a portal: a JSON object that the organization defines. The service reads two of its members,
-//! `showSalary` and `primaryColor`.
+//! The theme of a portal: a JSON object that the organization defines. The service reads two fields of the
+//! object, `showSalary` and `primaryColor`.
 
 use serde_json::{Map, Value};
 
@@ -24,7 +24,7 @@ impl Theme {
         self.0.text()
     }
 
-    /// Returns all members as the organization entered them.
+    /// Returns all fields as the organization entered them.
     ///
     /// # Errors
     /// [`Error::Defect`] if the theme column cannot be parsed.

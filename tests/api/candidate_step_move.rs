@@ -11,12 +11,12 @@ crate::tests![
     a_move_back_makes_the_later_steps_pending,
     moving_back_restores_the_exact_state,
     a_candidate_moved_to_the_final_step_can_be_hired_there,
-    a_rejection_after_a_move_is_reopened_at_its_step,
+    an_application_rejected_after_a_move_is_reopened_at_the_rejected_step,
     a_move_to_the_current_step_is_a_conflict,
     moving_an_ended_application_is_a_conflict,
     an_erased_candidate_cannot_be_moved,
     a_step_of_another_organization_is_treated_like_an_unknown_step,
-    an_imported_application_is_only_at_the_target_step_after_a_move,
+    a_move_leaves_an_imported_application_at_the_target_step_only,
     applications_of_closed_and_filled_roles_can_be_moved,
     a_move_writes_an_activity_row_with_the_states_before_and_after,
     a_move_changes_no_counts_and_is_not_delivered,
@@ -94,7 +94,7 @@ fn a_candidate_moved_to_the_final_step_can_be_hired_there() {
     assert_eq!(app.check(), Vec::<String>::new());
 }
 
-fn a_rejection_after_a_move_is_reopened_at_its_step() {
+fn an_application_rejected_after_a_move_is_reopened_at_the_rejected_step() {
     let (app, hiring, staff) = start();
     move_to(&staff, &hiring, 0, 2);
     let before = state(&app);
@@ -167,7 +167,7 @@ fn a_step_of_another_organization_is_treated_like_an_unknown_step() {
 }
 
 /// An import can place a candidate at several steps, or at none.
-fn an_imported_application_is_only_at_the_target_step_after_a_move() {
+fn a_move_leaves_an_imported_application_at_the_target_step_only() {
     for (before, step, expected) in [
         (["in_progress", "in_progress", "pending", "pending"], 1, ["validated", "in_progress", "pending", "pending"]),
         (["in_progress", "pending", "in_progress", "pending"], 1, ["validated", "in_progress", "pending", "pending"]),

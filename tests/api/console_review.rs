@@ -87,7 +87,7 @@ fn each_decision_leads_to_the_next_candidate_until_nobody_is_left() {
     assert_has(&third, &["Engineer · Call · 3 of 3", "Candidate 2 was rejected at Call."]);
     assert_eq!(list(&third), ["Candidate 1: advanced", "Candidate 2: rejected", "Candidate 3: applied 19 days ago"]);
     let last = follow(&recruiter, decide(&recruiter, &third, "advance"));
-    assert_has(&last, &["Nothing left to review", "All 3 candidates in this queue have been decided on."]);
+    assert_has(&last, &["Nothing left to review", "All 3 applications in this queue have a decision."]);
     assert_eq!(list(&last).len(), 3);
     app.pass(1);
     let again = begin(&recruiter, &hiring);

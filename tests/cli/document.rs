@@ -159,7 +159,7 @@ fn a_conflict_with_the_file_leaves_it_unchanged() {
 }
 
 #[test]
-fn an_error_names_an_unreadable_document() {
+fn unreadable_and_malformed_documents_are_refused() {
     let dir = WorkDir::new();
     dir.run(&["import", "--db", "a.db", "none.json"]).failed(1, "none.json cannot be read");
     std::fs::create_dir(dir.path("folder")).unwrap();

@@ -7,7 +7,7 @@ fn utf16(text: &str) -> Vec<u8> {
 }
 
 #[test]
-fn a_file_that_is_not_json_is_refused_with_its_kind_and_the_next_step() {
+fn the_refusal_of_an_unsuitable_file_names_its_kind_and_the_next_step() {
     let dir = WorkDir::new();
     let csv = "looks like a table (CSV); import it with --format csv --organization SLUG";
     for (name, bytes, sentence) in [

@@ -8,7 +8,10 @@ use crate::support::WorkDir;
 
 /// Columns that the erasure test does not seed, each with the reason.
 const NOT_SEEDED: &[(&str, &str)] = &[
-    ("candidates.hold_reason", "a hold prevents the erasure; its reason stays in the activity, which is scanned"),
+    (
+        "candidates.hold_reason",
+        "a hold would prevent the erasure, so the test releases it; the byte scan looks for its reason from the activity",
+    ),
     ("idempotency_keys.made_id", "an id that a hire does not set"),
     ("import_rows.application", "an import moves its rows into other tables; imports have a test of their own"),
 ];

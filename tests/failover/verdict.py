@@ -99,12 +99,12 @@ def compare_acts(outcome, load, found):
             done += 1
         elif rows != expected[subject]:
             wrong.append((subject, rows, expected[subject], tail))
-    outcome.check(not wrong, "the activity has the acknowledged acts in their order, and no act that was answered with a 503",
-                  some(wrong))
+    outcome.check(not wrong, "the activity has the acknowledged acts in their order, and no act whose only answers were"
+                  " 503s", some(wrong))
     unknown = sum(is_unknown for _, is_unknown in load.unsettled)
     outcome.report(f"{load.count()} acts acknowledged: {len(lost)} lost, {len(twice)} done twice; {load.repetitions} of them "
                    f"repeated afterwards; requests without a confirmation: {dict(load.unknown)}; "
-                   f"not repeated: {len(load.unsettled) - unknown} after a 503 and {unknown} with an unknown outcome, "
+                   f"given up: {len(load.unsettled) - unknown} after a 503 and {unknown} with an unknown outcome, "
                    f"of which {done} were done")
     return lost
 
@@ -129,10 +129,11 @@ def compare_usage(outcome, load, usage):
     A request that was answered with a 503 must have none.
     """
     bare = [attempt for attempt in load.attempts if 0 < attempt.status < 500 and usage.get(attempt.agent) != 1]
-    outcome.check(not bare, "every acknowledged act has its usage row", some(bare))
+    outcome.check(not bare, "every request answered with a status below 500 has one usage row", some(bare))
     extra = [attempt for attempt in load.attempts if usage.get(attempt.agent, 0) > (attempt.status != 503)]
     outcome.check(not extra, "no request has a second usage row, and none that was answered with a 503 has one", some(extra))
-    outcome.report(f"{len(load.attempts)} requests, {sum(usage.values())} usage rows; {len(bare)} answered requests without one")
+    outcome.report(f"{len(load.attempts)} requests, {sum(usage.values())} usage rows; "
+                   f"{len(bare)} requests answered with a status below 500 do not have exactly one")
 
 
 def some(found):

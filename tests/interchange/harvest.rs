@@ -297,7 +297,7 @@ fn an_open_job_without_stages_gets_a_step() {
 }
 
 #[test]
-fn errors_in_items_are_reported_with_resource_id_and_location() {
+fn errors_in_items_are_reported_with_their_resource_their_id_and_their_location() {
     let must_be_time = "must be a time such as 2016-03-26T20:11:39.000Z";
     for (pointer, value, report) in [
         (

@@ -198,7 +198,7 @@ impl Decider<'_> {
         let mut decisions = self.company.decisions.lock().unwrap();
         if answer.field("idempotency-replayed") == Some("true") {
             let may_be_done = |earlier: &Decision| earlier.step == *step && earlier.outcome == Outcome::Unknown;
-            assert!(decisions.iter().any(may_be_done), "{step} was validated, although each answer was a 503");
+            assert!(decisions.iter().any(may_be_done), "{step} was validated, although every earlier answer was a 503");
         }
         decisions.push(Decision { step: step.clone(), agent, outcome });
         self.confirmed += usize::from(outcome == Outcome::Done);

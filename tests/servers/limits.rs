@@ -1,4 +1,4 @@
-//! Limits on requests hold for all servers together.
+//! Limits on requests apply to all servers together.
 
 use std::time::Instant;
 
@@ -60,7 +60,7 @@ fn a_sign_in_on_one_server_clears_the_failed_sign_ins_on_the_other() {
 }
 
 #[test]
-fn the_count_of_signups_from_a_network_is_shared_by_two_servers_and_survives_a_kill_of_one() {
+fn two_servers_share_the_count_of_signups_from_a_network_and_killing_one_does_not_reset_it() {
     let Some(mut service) = Service::start_with(&["--signup-limit", "3"]) else { return };
     let (_, role) = service.organization("acme");
     let link = |server: usize| {

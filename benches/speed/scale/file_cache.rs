@@ -28,7 +28,7 @@ pub(crate) fn file(size: &Size) -> PathBuf {
     }
     maker::make(&db, size);
     std::fs::write(stamp_file, stamp).unwrap();
-    eprintln!("the file was created after {:.0} s", began.elapsed().as_secs_f64());
+    eprintln!("the creation of the file took {:.0} s", began.elapsed().as_secs_f64());
     db
 }
 

@@ -30,7 +30,7 @@ impl Side {
     }
 }
 
-/// A request that suits both files.
+/// Requests that suit both files.
 struct Question {
     name: &'static str,
     connections: usize,

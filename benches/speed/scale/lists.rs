@@ -35,8 +35,8 @@ const fn list(name: &'static str, path: fn(&Size) -> String) -> Question {
     Question { name, path, at_most: Some(TARGET) }
 }
 
-/// Returns a question about a role with a hundred times as many applications. The service must count the applications,
-/// so the ratio has no target.
+/// Returns a question about a role that has a hundred times as many applications in the big file. The service must
+/// count the applications, so the ratio has no target.
 const fn counting(name: &'static str, path: fn(&Size) -> String) -> Question {
     Question { name, path, at_most: None }
 }

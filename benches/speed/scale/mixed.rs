@@ -25,7 +25,7 @@ const FIRST: usize = 4_000;
 /// The share of the peak rate that the load uses.
 const PART_OF_PEAK: f64 = 0.5;
 
-/// The target for the 99th percentile of decisions, as a multiple of that in a quiet phase.
+/// The target for the 99th percentile of the latency of decisions, as a multiple of that in a quiet phase.
 const TARGET: f64 = 3.0;
 
 /// The expected maximum duration of a backup. The requests for a phase and for this time after it are prepared in

@@ -1,5 +1,5 @@
-//! `cargo bench --bench speed -- --scale`: measures big files, the footprint of the service, and latencies under a
-//! mixed load.
+//! `cargo bench --bench speed -- --scale`: measures the service on big files, its footprint, and its latencies under
+//! a mixed load.
 //!
 //! A run has four parts. `growth` compares the same requests on a small and a big file. `footprint` measures memory,
 //! start times and bytes read. `mixed` sends requests at a fixed rate, independently of the answers. `lists` compares
@@ -101,7 +101,8 @@ pub(crate) fn measure(names: &[&str], is_short: bool) -> ExitCode {
     let lengths = if is_short { Lengths::SHORT } else { Lengths::FULL };
     let setup = Setup { cores, lengths };
     let mut report = Report::new(machine, setup.cores.describe(), is_short);
-    let report_progress = |part: &str| eprintln!("{part} was measured after {:.0} s", began.elapsed().as_secs_f64());
+    let report_progress =
+        |part: &str| eprintln!("{part} finished {:.0} s after the start of the bench", began.elapsed().as_secs_f64());
     let is_selected = |part: &str| names.is_empty() || names.contains(&part);
     if ["footprint", "growth", "mixed"].into_iter().any(is_selected) {
         measure_grown(&setup, is_short, &mut report, &is_selected, &report_progress);

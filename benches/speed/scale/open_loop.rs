@@ -17,7 +17,7 @@ pub(crate) struct Pace<'a> {
     pub(crate) connections: usize,
     /// Requests per second, evenly spaced.
     pub(crate) rate: f64,
-    /// The minimum duration.
+    /// The minimum duration, unless the requests run out earlier.
     pub(crate) duration: Duration,
     /// After the minimum duration, the load continues until this flag is set or no request is left.
     pub(crate) end: &'a AtomicBool,
@@ -37,7 +37,7 @@ impl Latencies {
     }
 }
 
-/// The state that the connections and the clock share.
+/// The state that the connections and `keep_time` share.
 struct Queue {
     requests: Vec<Request>,
     /// A permit for each request that is due.

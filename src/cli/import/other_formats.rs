@@ -70,7 +70,7 @@ pub(super) fn system(args: &Args, world: &dyn World, system: &'static System) ->
     import(args, world, organization, applications, "the export's items", folder, |tx, id| ats::plan(tx, export, id))
 }
 
-/// Collects the files of an export that can be attachments.
+/// Collects those files of an export that can be attachments.
 fn collect(source: &Path, system: &System) -> Result<Files, Failure> {
     let mut files = Files::default();
     for folder in system.attachment_folders {

@@ -153,7 +153,7 @@ pub(super) enum Format {
 }
 
 impl Args {
-    /// Returns the path of the file.
+    /// Returns the value of `--db` or, if it is not given, the path of the default file.
     pub(in crate::cli) fn path(&self) -> PathBuf {
         self.db.clone().unwrap_or_else(|| PathBuf::from(if self.demo { demo::FILE } else { DB_DEFAULT }))
     }

@@ -1,7 +1,7 @@
 //! The connection behind the types of the database layer: statements with their parameters, and rows.
 //!
-//! The rows of a query are read before the first of them is returned, because a second statement of the same connection
-//! could not run while the server is still sending the rows of the first. Most queries of the store read in pages.
+//! The rows of a query are read before the first of them is returned, because a second statement on the same connection
+//! cannot run while the server is still sending the rows of the first. Most queries of the store read in pages.
 
 use std::time::Duration;
 

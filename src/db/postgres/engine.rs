@@ -17,8 +17,8 @@ use crate::db::hooks::Hooks;
 use crate::db::job::{Answering, Job, answer_all};
 use crate::db::tx::{self, Error, Tx, Undo};
 
-/// The time after which no further job or row of a failed batch begins to run alone. The rest are refused, because each
-/// of them could have to wait in turn for a slow server or for a lock.
+/// The time after which no further job or row of a failed batch begins to run alone. The engine then refuses the
+/// rest, because each of them might also wait for a slow server or for a lock.
 const ALONE_MAX: Duration = Duration::from_secs(5);
 
 /// The writer on which the service runs all writing jobs.

@@ -15,7 +15,7 @@ pub(super) enum Failure {
     Driver(tokio_postgres::Error),
     /// The server has not answered within this time.
     TimedOut(Duration),
-    /// An earlier failure had ended the session.
+    /// The session has ended, because of an earlier failure or because the caller was interrupted.
     Closed,
     /// The system has no resources for a runtime.
     Runtime(io::Error),

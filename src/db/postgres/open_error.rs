@@ -21,7 +21,7 @@ pub(crate) enum OpenError {
     TooManyConnections(String),
     /// Each server is a standby, or its administrator has made it read-only.
     ReadOnly(String),
-    /// TLS failed: the server has none, or its certificate is not valid for the host.
+    /// TLS failed: the server has none, or its certificate is not trusted or not valid for the host.
     Untrusted { server: String, why: String },
     /// The server refuses the user or the password.
     Refused { server: String, why: String },

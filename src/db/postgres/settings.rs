@@ -1,5 +1,5 @@
-//! The settings of a session, and the checks of the server. Each new session repeats them, because the server may be
-//! another one after a failover.
+//! The settings of a session, and the checks of the server. The service applies the settings and repeats the checks for
+//! each new session, because a failover may have changed the server.
 
 use std::time::Duration;
 
@@ -127,7 +127,7 @@ impl Facts {
         if self.schema.is_empty() {
             return Err(OpenError::NoSchema(server));
         }
-        // The service confirms an act after its commit is on the disk, and on the standby if there is one.
+        // The service confirms an act only after its commit is on the disk, and on the standby if there is one.
         let is_safe = match self.synchronous_commit.as_str() {
             "off" => false,
             "local" => !self.has_synchronous_standbys,
@@ -156,7 +156,8 @@ fn settings(schema: &str, for_use: Use) -> String {
         Use::Read | Use::Write => IDLE_TIMEOUT.as_millis(),
         Use::Maintain | Use::Idle => 0,
     };
-    // A writer leaves this setting alone: some providers of databases turn it on when the disk is nearly full.
+    // A writer leaves this setting alone: some database providers turn it on when the disk is nearly full, and the
+    // service must then see that the database is read-only.
     let read_only = if for_use == Use::Read { "SET default_transaction_read_only = on;" } else { "" };
     format!(
         "SET client_encoding = 'UTF8';

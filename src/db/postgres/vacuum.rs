@@ -90,8 +90,8 @@ impl Vacuum {
     /// Vacuums all tables if nothing needs their old rows and the pause after the last run has passed.
     ///
     /// # Errors
-    /// [`Error::Unavailable`] if the server is away, the user may not vacuum a table, or the service is stopping. The
-    /// debt then remains.
+    /// [`Error::Unavailable`] if the server is away, a table is locked, the user may not vacuum a table, or the service
+    /// is stopping. The debt then remains.
     pub(crate) fn step(&mut self) -> Result<Progress, Error> {
         let begun = Instant::now();
         if self.resting_until.is_some_and(|until| begun < until) {

@@ -1,8 +1,8 @@
 //! The writer: transactions that run again after a conflict or a lost connection, and the outcome of a commit whose
 //! answer was lost.
 //!
-//! Transactions run one at a time, on all servers together: each, except those of [`Mode::Append`], first waits for one
-//! advisory lock. Then each of them sees everything that was committed before, and none of them conflicts with another.
+//! Transactions, except those of [`Mode::Append`], run one at a time across all servers: each first waits for the same
+//! advisory lock. It then sees everything that was committed before, and conflicts with none of the others.
 //! `SERIALIZABLE` would allow them to run at the same time, but nearly every batch would fail: each decision adds to
 //! the one chain of the activity, and many change the same counters. The isolation level is `READ COMMITTED`, at which
 //! every statement sees the commits before it; at the higher levels, the snapshot would be older than the lock.
@@ -153,8 +153,9 @@ impl Writer {
     /// Runs `f` in a transaction and commits it. `f` may run several times; only its last run has effects.
     ///
     /// # Errors
-    /// The error of `f`; [`Error::Unavailable`] if the server cannot be used, or if its tables have another version;
-    /// [`Error::OutcomeUnknown`] if the outcome of the commit could not be determined.
+    /// The error of `f`; [`Error::Unavailable`] if the server cannot be used, if its tables have another version, or if
+    /// the last of [`ATTEMPTS_MAX`] attempts ends with a conflict; [`Error::OutcomeUnknown`] if the outcome of the
+    /// commit could not be determined.
     pub(crate) fn transaction<T>(
         &mut self,
         mode: Mode,
@@ -199,8 +200,8 @@ impl Writer {
         let Registration { batch, epoch, .. } = self.registered;
         match connection.begin(&mode.begin(&self.id.number(batch + 1, epoch, self.version))) {
             Ok(0) => {
-                // The registration is outdated, or gone because an older state of the database was restored, or the
-                // tables were upgraded. A new registration shows which.
+                // There are three possible causes: the registration is outdated; it is gone, because an older state of
+                // the database was restored; or the tables were upgraded. A new registration shows which one applies.
                 self.connection = None;
                 return Attempt::Again(Error::Unavailable("the registration of this writer is gone".to_owned()));
             }

@@ -6,8 +6,9 @@
 
 use std::ops::Range;
 
-/// The greatest number of a page that is wiped. Overflow pages begin with a page number. The first byte of a larger
-/// page number could look like the type of a b-tree page. A file with more pages of 4 KiB is larger than 137 GB.
+/// The highest number of a page that is wiped. Overflow pages begin with a page number, and the first byte of a higher
+/// page number could look like the type of a b-tree page. With pages of 4 KiB, only a file larger than 137 GB has pages
+/// with higher numbers.
 pub(crate) const NUMBER_MAX: u32 = 0x01ff_ffff;
 
 /// Returns the range of the unallocated bytes of a page: the bytes between the pointers to the rows and the first row.

@@ -201,7 +201,7 @@ fn open_partial(path: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-/// Creates the indexes, each in a transaction, and checks all references.
+/// Creates the indexes, each in a transaction of its own, and checks all references.
 pub(in super::super) fn complete(connection: &Connection, catalog: &Catalog) -> Result<(), Error> {
     let sqlite = connection.sqlite();
     for (name, sql) in &catalog.indexes {

@@ -22,9 +22,9 @@ pub enum Event<'a> {
     Begins,
     /// A part of the work begins.
     Part(&'a str),
-    /// The rows that are still to be copied have this many bytes of texts and blobs.
+    /// The rows that the copy has yet to add have this many bytes in texts and blobs.
     Bytes(u64),
-    /// Rows with this many bytes were copied.
+    /// Rows with this many bytes in texts and blobs were copied.
     Copied(u64),
 }
 
@@ -38,7 +38,8 @@ pub struct Copied {
 /// Copies the database `from` into a new file or an empty schema, or continues an interrupted copy.
 ///
 /// # Errors
-/// A [`TransferError`]. The source is unchanged, and the destination is either unchanged or an incomplete copy.
+/// Returns the reason why the copy ends early. The source is unchanged, and the destination is either unchanged or an
+/// incomplete copy.
 pub(crate) fn copy(
     from: &Path,
     to: &Path,

@@ -17,7 +17,7 @@ pub struct RejectInput {
     pub outcome_reason: Option<String>,
 }
 
-/// `POST …/reject`: ends the application at any step that is not yet rejected. The application may have ended before.
+/// `POST …/reject`: ends the application at any step that is not yet rejected. The application may already have ended.
 /// If the candidate is hired, the rejection reverses the hire: the position becomes free, a `filled` role becomes
 /// `open`, and the final step becomes `pending` unless it is the rejected one.
 ///

@@ -35,8 +35,8 @@ pub struct Rejection {
 /// while another step is rejected. Otherwise, the application gets its earlier status back too. A reversed hire is an
 /// exception: it is not restored. `rejections` are the application's rejections, newest first. For an imported
 /// rejection, the earlier state is unknown. The rule then assumes that the candidate was at the rejected step, unless
-/// another step is in progress. If the final step is validated, the rule first sets the steps after the rejected one to
-/// pending.
+/// another step is in progress. If the final step of such an application is validated, the candidate had been hired, so
+/// the rule first sets the steps after the rejected one to pending.
 ///
 /// # Errors
 /// `forbidden` without authority over the steps; `conflict` if the candidate was erased or has withdrawn, or the step

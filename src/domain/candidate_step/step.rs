@@ -46,7 +46,7 @@ pub struct CandidateStep {
     pub step_type: StepType,
     /// The candidate's status at this step.
     pub status: StepStatus,
-    /// The time of the rejection, while the step is rejected.
+    /// The time of the rejection; `None` unless the step is rejected.
     pub rejected_at: Option<Timestamp>,
     /// The notes on the rejection; empty if the caller gave none.
     pub rejection_reason: Option<String>,
@@ -54,7 +54,7 @@ pub struct CandidateStep {
     pub outcome_type: Option<String>,
     /// The reason why the application ended, in the caller's words.
     pub outcome_reason: Option<String>,
-    /// The time of the validation, while the step is validated.
+    /// The time of the validation; `None` unless the step is validated.
     pub validated_at: Option<Timestamp>,
 }
 
@@ -86,8 +86,8 @@ pub fn at_step_since(applied_at: Timestamp, steps: &[CandidateStep]) -> Timestam
 }
 
 /// Returns the candidate's current step: the first step in progress or, in an imported application without a step in
-/// progress, the first pending step. Returns `None` if the application has ended, or if no step of an imported
-/// application is open.
+/// progress, the first pending step. Returns `None` if the application has ended, or if an imported application
+/// has no open step.
 pub fn current_step(status: ApplicationStatus, steps: &[CandidateStep]) -> Option<&CandidateStep> {
     let here = || current_index(steps.iter().map(|step| step.status)).map(|index| &steps[index]);
     if status == ApplicationStatus::InProgress { here() } else { None }

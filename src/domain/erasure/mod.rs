@@ -45,7 +45,7 @@ impl Privacy {
         } else if name != ERASED_NAME || !is_erased_address(email) {
             Some("an erased candidate must have the name Erased and an address at erased.invalid")
         } else if status == ApplicationStatus::InProgress {
-            Some("the application of an erased candidate cannot be In Progress; its status must be Withdrawn")
+            Some("the application of an erased candidate cannot be In Progress; an erasure withdraws the application")
         } else {
             None
         }

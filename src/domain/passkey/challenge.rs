@@ -70,7 +70,8 @@ impl StoredChallenge {
     /// Checks that the challenge was issued for this purpose, browser and user, less than five minutes ago.
     ///
     /// # Errors
-    /// [`PasskeyFault::ForeignChallenge`], [`PasskeyFault::ExpiredChallenge`].
+    /// [`PasskeyFault::ForeignChallenge`] if the purpose, the browser or the user differs;
+    /// [`PasskeyFault::ExpiredChallenge`] if the challenge is at least five minutes old.
     pub fn check(
         &self,
         purpose: ChallengeUse,

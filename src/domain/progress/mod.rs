@@ -98,7 +98,7 @@ fn without_undone(acts: &[PastAct]) -> Vec<&PastAct> {
     for act in acts {
         let is_inverse =
             |before: &mut &PastAct| before.status_before == act.status_after && before.steps_before == act.steps_after;
-        // The row of the undone act can be missing: the history is limited to its newest rows.
+        // The row of the undone act can be missing: the history contains only the newest rows.
         if act.act != ActKind::Undone || in_effect.pop_if(is_inverse).is_none() {
             in_effect.push(act);
         }

@@ -218,9 +218,10 @@ pub enum SignupOutcome {
     NewCandidate,
     /// Create an application for the candidate who has the address. The candidate's name does not change.
     NewApplication,
-    /// Only store the signup as a later signup: the address belongs to a candidate who has applied for the role, or who
-    /// was erased. An address alone proves nothing, so the candidate's data does not change and the answer does not
-    /// mention the candidate. Staff see the later signup next to the application.
+    /// Only store the signup as a later signup: the address belongs to a candidate who has applied for the role. (An
+    /// erased candidate has an address that the form refuses. The rule treats such an address in the same way.) An
+    /// address alone proves nothing, so the candidate's data does not change and the answer does not mention the
+    /// candidate. Staff see the later signup next to the application.
     Later,
 }
 

@@ -1,5 +1,5 @@
-//! `GET /healthz` shows that the process is running. `GET /readyz` shows that the service can read and write its
-//! database.
+//! `GET /healthz` shows that the process is running. `GET /readyz` shows whether the service can read and write its
+//! database, and whether its background jobs are working.
 
 use std::time::Duration;
 

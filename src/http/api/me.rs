@@ -25,7 +25,7 @@ fn reply(caller: &Principal) -> Reply {
     Reply::json(&wire(caller))
 }
 
-/// Returns the body of an answer from this endpoint or to a sign-in.
+/// Returns the body of this endpoint's answer. The answer to a sign-in has the same body.
 pub(in crate::http) fn wire(caller: &Principal) -> impl Serialize {
     let auth = match &caller.auth {
         Auth::ApiKey { id, grant, .. } => WireAuth {

@@ -72,7 +72,7 @@ struct Writer {
     open_elements: Vec<OpenElement>,
     /// The number of open elements that have tags in the output.
     depth: usize,
-    /// The levels that the author gave to the headings that contain the current position, outermost first.
+    /// The levels that the author gave to the headings of the sections around the current position, outermost first.
     headings: Vec<HeadingLevel>,
     /// The number of visible characters and horizontal rules written so far.
     visible: usize,
@@ -140,7 +140,7 @@ impl Writer {
         }
     }
 
-    /// Opens a heading. Its level is one below the level of the heading that contains it, but at most [`HEADING_LAST`].
+    /// Opens a heading one level deeper than the heading of the section around it, but no deeper than [`HEADING_LAST`].
     /// Thus, no level is skipped.
     fn heading(&mut self, level: HeadingLevel) {
         while self.headings.last().is_some_and(|above| *above >= level) {

@@ -104,7 +104,7 @@ pub(in crate::http) async fn look_up(ctx: &Arc<Ctx>, presented: Presented) -> Re
 /// Verifies a credential in the request's transaction, and returns its principal.
 ///
 /// # Errors
-/// `unauthorized` if the key or the session is no longer valid.
+/// `unauthorized` if the key or the session is no longer valid; or an error of the database.
 pub(in crate::http) fn verify(tx: &Tx<'_>, credential: &Credential) -> Result<Principal, Error> {
     let found = match credential {
         Credential::ApiKey(key) => key.verify(tx)?,

@@ -46,9 +46,9 @@ fn idempotency_answers(route: &Route) -> Vec<Answer> {
     answers
 }
 
-/// Returns the answers of a page or form in the console. Without a session, a request for a page is redirected to the
-/// sign-in page. A form from another origin is forbidden. `lang` must not be repeated. A path with a parameter can name
-/// a resource that does not exist or that the caller may not see.
+/// Returns the answers of a page or form in the console: a 400 for a repeated `lang`; for a page, a 303 to the sign-in
+/// page if there is no session; for a form, a 403 if it comes from another origin; and, if the path has a parameter, a
+/// 404 for a resource that does not exist or that the caller may not see.
 fn console_answers(route: &Route) -> Vec<Answer> {
     if route.access != AccessRule::Staff {
         return Vec::new();

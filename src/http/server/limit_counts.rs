@@ -70,8 +70,8 @@ impl<C: Counts> LimitCounts<C> {
         Self { store: Arc::clone(store), world: Arc::clone(world), in_memory: Mutex::default() }
     }
 
-    /// Runs a rule on the counts. Other acts on counts in the scope run before or after this one. The rule receives the
-    /// time by the clock that the counts use. With a database server, the call blocks the thread.
+    /// Runs a rule on the counts. No other act on counts in the scope runs at the same time. The rule receives the time
+    /// by the clock that the counts use. With a database server, the call blocks the thread.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the shared counts cannot be used. Counts in memory cause no errors.

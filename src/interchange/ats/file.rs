@@ -12,7 +12,7 @@ use crate::domain::id::ApplicationId;
 use crate::interchange::addition::{PlannedAttachment, RefusedItem};
 use crate::interchange::findings::escaped;
 
-/// The folder for files whose names begin with an id.
+/// The folder for files whose paths below it begin with an id.
 pub(in crate::interchange) const FILES: &str = "files";
 
 /// The maximum number of missing files that a notice lists by name.

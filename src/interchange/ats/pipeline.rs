@@ -20,7 +20,7 @@ pub(super) struct Pipeline {
 /// The stages of the applications to one job, by [`stage_order`].
 pub(super) type UsedStages<'a> = BTreeMap<(usize, &'a str), &'a CurrentStage>;
 
-/// Returns the key that sorts ids: numbers by value, and ids of equal length by character.
+/// Returns the key that sorts ids: by length, and ids of equal length by character. This sorts numbers by value.
 pub(super) fn stage_order(id: &str) -> (usize, &str) {
     (id.len(), id)
 }

@@ -19,7 +19,7 @@ impl Export {
     /// other names, and adds a notice about each of them that is not in [`System::paging`].
     ///
     /// # Errors
-    /// A sentence with the position of the error if the file is none of these or is not JSON.
+    /// A sentence with the position of the error if the file is none of these, is not JSON or contains a member twice.
     pub(in crate::interchange) fn read_json(&mut self, name: &str, bytes: &[u8]) -> Result<(), String> {
         let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
         json::parse_with(FileSeed { name, export: self }, bytes).map_err(|error| escaped(&format!("{name}: {error}")))

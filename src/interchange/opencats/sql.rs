@@ -307,7 +307,7 @@ mod tests {
         }
 
         #[test]
-        fn any_sequence_of_tokens_parses_without_a_panic(
+        fn no_sequence_of_tokens_makes_the_parser_panic(
             pieces in prop::collection::vec(prop::sample::select(vec![
                 "insert into `t` VALUES ", "CREATE TABLE `t` ", "(", ")", ",", ";", "'", "\\", "`", "\"", "/*", "*/", "--", " ",
                 "\n", "NULL", "1", "é", "-", "#",

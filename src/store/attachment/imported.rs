@@ -19,8 +19,8 @@ use crate::world::World;
 /// The maximum number of chunks that one transaction writes, half a megabyte in total. Most files take one transaction.
 const CHUNKS_PER_TRANSACTION: usize = 8;
 
-/// The pause between two transactions, in which other connections can take the write lock. In the first 100 ms of a
-/// wait, SQLite polls the lock at least every 25 ms.
+/// The pause between two transactions. During the pause, other connections can take the write lock. In the first 100 ms
+/// of a wait, SQLite polls the lock at least every 25 ms.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// A checked file that an import adds to an application.

@@ -38,7 +38,8 @@ const FEW_ROWS: i64 = 1_000;
 /// usually checks the other conditions for each of them.
 const FEW_ROWS_OF_SEVERAL: i64 = 512;
 
-/// Reading and sorting this many rows costs less than a search that reads many rows for one match.
+/// The maximum number of rows of a common word that the search reads and sorts. Sorting this many rows costs less than
+/// a search that reads many rows for each match.
 const SORTED_ROWS_MAX: i64 = 4_000;
 
 /// Checking one candidate for a word costs as much as reading and sorting this many rows for the word.
@@ -114,7 +115,7 @@ impl<'a> Search<'a> {
         self.search_all()
     }
 
-    /// Finds candidates by several words, or by words and an application.
+    /// Finds candidates by several words, or by one or more words and the conditions on applications.
     fn find_by_several(&mut self, filter: &Filter, words: Vec<(WordPrefix, PrefixRange)>) -> Result<(), Error> {
         let (tx, organization) = (self.tx, self.organization);
         let few = FEW_ROWS_OF_SEVERAL;

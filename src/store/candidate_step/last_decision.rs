@@ -23,7 +23,7 @@ pub struct LastDecision {
     /// The word for the action.
     pub action: String,
     pub at: Timestamp,
-    /// The id and the name of the user who decided; `None` for the candidate or the service itself.
+    /// The id and the name of the user who decided; `None` if the candidate or the service itself acted.
     pub by: Option<(UserId, String)>,
 }
 

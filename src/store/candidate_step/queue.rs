@@ -74,7 +74,7 @@ pub fn queue(
     Ok(entries)
 }
 
-/// Returns the applications that have been at a step of the queue since it began and are not put aside.
+/// Returns the applications that have been at a step of the queue since the queue began and are not put aside.
 fn waiting(
     tx: &Tx<'_>,
     organization: &OrganizationId,

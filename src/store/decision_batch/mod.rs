@@ -42,8 +42,9 @@ pub enum BatchItem {
 #[derive(Debug)]
 pub struct DecidedItem {
     pub application_id: Option<ApplicationId>,
-    /// The step that was decided on or, after a refusal or a failure, the step that the caller named. `None` after a
-    /// refusal or a failure if the caller named an application, or if the role has no such application or step.
+    /// The step that was decided on. After a refusal or a failure of a decision, the step that the caller named: `None`
+    /// if the caller named an application, or if the role has no such application or step. After a refusal or a failure
+    /// of an undo, the step of the original decision.
     pub step_id: Option<CandidateStepId>,
     pub candidate_id: Option<CandidateId>,
     pub outcome: ItemOutcome,
@@ -53,7 +54,8 @@ pub struct DecidedItem {
 #[derive(Debug)]
 pub enum ItemOutcome {
     Done,
-    /// A rule refuses the decision. The last decision on the application is often the reason.
+    /// A rule refuses the decision, the role has no such item, or the request names the application twice. The last
+    /// decision on the application is often the reason why a rule refuses.
     Refused(Refusal, Option<LastDecision>),
     /// The decision could not be saved, because the database contradicts itself or the program has a defect. The other
     /// items are not affected. The text is for the log.
@@ -70,7 +72,8 @@ pub struct DecidedBatch {
 }
 
 /// Decides on each item, and stores the batch if a decision was made. Check that the caller may manage the role before
-/// calling this function. An item that cannot be decided on is refused in its outcome.
+/// calling this function. If an item is refused or cannot be saved, its outcome says so, and the other items are not
+/// affected.
 ///
 /// # Errors
 /// `not_found` if the decision is a move to a step that the role does not have; `validation_error` if the decision puts
@@ -326,7 +329,8 @@ impl DecidedItem {
         }
     }
 
-    /// Creates an item that was not decided on. It has a step only if the caller named one.
+    /// Creates an item that was not decided on. It has a step only if the caller named one, or if the item is part of
+    /// an undo.
     fn undecided(facts: &StepFacts, named_by: NamedBy, outcome: ItemOutcome) -> Self {
         let done = Self::done(facts);
         Self { step_id: done.step_id.filter(|_| named_by == NamedBy::Step), outcome, ..done }

@@ -27,7 +27,8 @@ use crate::world::World;
 /// progress.
 ///
 /// # Errors
-/// [`Error::Full`] or [`Error::Unavailable`] if the erasure list cannot be read or written.
+/// [`Error::Full`] or [`Error::Unavailable`] if the erasure list cannot be read or written; [`Error::Defect`] if a
+/// candidate does not exist or has already been erased.
 pub fn erase(
     tx: &Tx<'_>,
     erasures: &Erasures,

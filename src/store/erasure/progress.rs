@@ -17,7 +17,7 @@ pub struct Erasures {
     list: Option<ErasureList>,
     /// The end of the list before the current transaction added its first line.
     end_before: Mutex<Option<u64>>,
-    /// Whether the current transaction has added lines to the list.
+    /// Whether the current transaction has recorded an erasure or the deletion of a signup.
     is_under_way: AtomicBool,
     /// The number of commits that left something to clean up. Any other reason for a cleanup is counted like a commit.
     committed: AtomicU64,
@@ -111,7 +111,8 @@ impl Erasures {
     }
 
     /// Appends erasures to the list on the disk, before their transaction commits. The list therefore never lacks a
-    /// confirmed erasure. If the transaction is rolled back, [`Erasures::note_rollback`] removes the lines.
+    /// confirmed erasure. If the transaction is rolled back, [`Erasures::note_rollback`] removes the lines. A
+    /// PostgreSQL database has no list. There, the transaction only records that a cleanup is owed.
     pub(super) fn record(&self, tx: &Tx<'_>, lines: &[ListLine]) -> Result<(), Error> {
         cleanup::owe(tx)?;
         if let Some(list) = &self.list {

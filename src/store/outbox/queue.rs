@@ -20,9 +20,9 @@ pub fn enqueue_ping(tx: &Tx<'_>, id: &DeliveryId, organization: &OrganizationId)
     Ok(true)
 }
 
-/// Makes the scheduled deliveries of an organization due, as if no attempt had failed. Each delivery is due as of the
-/// time at which it was queued, so that the oldest is sent first. A delivery that has no time for its next attempt
-/// continues to wait for an earlier delivery.
+/// Makes the scheduled deliveries of an organization due, as if no attempt had failed. Each delivery is due as of its
+/// `created_at`, but at the latest now, so that the oldest is sent first. A delivery that has no time for its next
+/// attempt continues to wait for an earlier delivery.
 pub(in super::super) fn release_all(tx: &Tx<'_>, organization: &OrganizationId) -> Result<(), Error> {
     let sql = "UPDATE hr_deliveries
                SET next_attempt_at = CASE WHEN created_at < $1 THEN created_at ELSE $1 END, failed_attempts = 0

@@ -1,7 +1,7 @@
 //! The access that a restored copy must not bring back: revoked keys, ended sessions, old passwords, earlier platform
-//! roles and organization roles, disabled users and organizations, removed members and second factors, replaced links,
-//! and the replaced secrets of HR integrations. In these respects, the copy gets the state of the replaced file, with
-//! the exceptions that the functions name. Legal holds of the file also apply in the copy. The copy is the main
+//! roles and organization roles, disabled users and organizations, removed members, removed second factors, replaced
+//! links, and the replaced secrets of HR integrations. In these respects, the copy gets the state of the replaced file,
+//! with the exceptions that the functions name. Legal holds of the file also apply in the copy. The copy is the main
 //! database, and the file is attached as `replaced`.
 
 use super::comparison::Lineage;

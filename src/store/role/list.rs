@@ -29,7 +29,7 @@ pub struct RoleFilter {
     /// The exact location.
     pub location: Option<String>,
     pub work_type: Option<WorkType>,
-    /// A part of the name, compared without regard to case and accents.
+    /// A part of the name, compared without regard to case or accents.
     pub name_part: Option<String>,
 }
 
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_match_their_parts_without_regard_to_case_and_accents() {
+    fn names_match_their_parts_without_regard_to_case_or_accents() {
         for (name, part) in [
             ("Engineer", "gin"),
             ("ENGINEER", "engineer"),

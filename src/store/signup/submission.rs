@@ -184,8 +184,8 @@ fn insert(
     Ok(())
 }
 
-/// Returns the names of the role's steps as JSON, for the status page of a later signup. An application has its own
-/// steps.
+/// Returns the names of the role's steps as JSON, for the status page of a later signup. Returns `None` if the
+/// signup created an application, because an application has its own steps.
 fn stored_steps(tx: &Tx<'_>, role: &RoleId, application: &SignupApplication) -> Result<Option<String>, Error> {
     if application.created.is_some() {
         return Ok(None);

@@ -41,7 +41,7 @@ const WORK_MAX: Duration = Duration::from_millis(10);
 /// milliseconds in total.
 const STAGED_MAX: usize = 128;
 
-/// The pause between two transactions, in which other connections can take the write lock. In the first 100 ms of a
+/// The pause between two transactions. Other connections can take the write lock in this pause. In the first 100 ms of a
 /// wait, SQLite polls the lock at least every 25 ms.
 const PAUSE: Duration = Duration::from_millis(25);
 

@@ -16,8 +16,8 @@ use crate::db::writer::Writer;
 use crate::domain::text::counted;
 use crate::domain::timestamp::Timestamp;
 
-/// The value of [`UnindexedRows`] at which the job runs. Each run writes the newest row of each key, so more frequent
-/// runs would write the same rows again.
+/// The value of [`UnindexedRows`] at which the job runs. Each run writes the newest row of each key that has unindexed
+/// rows, so more frequent runs would write the rows of busy keys more often.
 const ROWS_MIN: u64 = 20_000;
 
 /// The maximum time for which rows wait for a run while [`UnindexedRows`] is below [`ROWS_MIN`].

@@ -111,9 +111,9 @@ class Database:
 class Organization:
     """An organization, created over the API, whose roles each have the same number of applications.
 
-    The service chose the ids. `roles` has the id of each role, by its number (from 1). The keys of `candidates`,
-    `applications` and `steps` are the number of the role (from 1) and that of the application (from 0). `staff` is the
-    API key of the organization's owner.
+    The service chose the ids. `roles` has the id of each role, by its number (from 1). `candidates`, `applications`
+    and `steps` are indexed by the number of the role (from 1) and that of the application (from 0). `staff` is the API
+    key of the organization's owner.
     """
 
     def __init__(self, admin, slug, roles, applications, positions):

@@ -142,7 +142,7 @@ fn the_debt_remains_if_the_server_skips_a_table() {
     let failed = vacuum.step().unwrap_err();
     assert!(matches!(&failed, Error::Unavailable(why) if why.contains("the user must own the table")), "{failed:?}");
     assert!(database.is_owed());
-    // A user without other rights sees the snapshots of other users.
+    // A user whose only rights are those on the tables also sees the snapshots of other users.
     let mut reader = database.server.session(&database.name);
     reader.run("BEGIN ISOLATION LEVEL REPEATABLE READ; DO $$ BEGIN PERFORM count(*) FROM people; END $$");
     database.erase();

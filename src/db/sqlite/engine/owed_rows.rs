@@ -12,8 +12,8 @@ use crate::domain::clock::ClockReading;
 const ENTRIES_PER_TRANSACTION_MAX: usize = 1_000;
 
 impl<H: Hooks> Engine<H> {
-    /// Answers rows without writing them, because the disk is full. Their entries wait in memory until the disk has
-    /// room. A row is refused if its entry would make this memory exceed its limit.
+    /// Answers the callers of rows without writing the rows, because the disk is full. The entries of the rows wait in
+    /// memory until the disk has room. A row is refused if its entry would make the waiting entries exceed their limit.
     pub(crate) fn owe(&mut self, rows: Vec<H::Row>) {
         self.reserve.note_full();
         let now = self.clock.read().wall;

@@ -6,7 +6,7 @@ use crate::domain::due_day::DueDay;
 use crate::http::pages::texts::console::later::LATER;
 use crate::http::pages::texts::{Texts, fill};
 
-/// The number of days ahead for which a weekday names the day.
+/// A day at most this many days ahead is named by its weekday.
 const WEEKDAYS_AHEAD: i32 = 6;
 
 /// Returns the words for a mark, such as `put aside until Thursday` or, once the day has come, `back today`.

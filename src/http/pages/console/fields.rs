@@ -6,8 +6,8 @@ use crate::domain::refusal::Refusal;
 use crate::http::server::body_fields::BodyFields;
 use crate::http::server::request::Request;
 
-/// Returns the fields of the request's form. A blank field counts as missing, because browsers send every field of a
-/// form. The function replaces the line breaks that browsers send (CR LF) with LF.
+/// Returns the fields of the request's form. A blank field counts as missing, because browsers also send the fields
+/// that the user left empty. The function replaces the line breaks that browsers send (CR LF) with LF.
 ///
 /// # Errors
 /// `unsupported_media_type` for a body that is not a form; `validation_error` if a field is repeated.

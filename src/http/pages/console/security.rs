@@ -22,8 +22,7 @@ use crate::store::access::VisibleOrganization;
 use crate::store::organization::OrganizationRecord;
 use crate::store::{self, Error, Grade, Tx};
 
-/// The maximum number of members without a second factor that the page names. The page shows only the number of the
-/// others.
+/// The page names at most this many of the members without a second factor. It shows only the number of the others.
 const NAMES_MAX: usize = 20;
 
 const FIELD: &str = "requireSecondFactor";

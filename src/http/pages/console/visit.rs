@@ -43,7 +43,7 @@ impl Visit {
         Ok(Self { language, theme, slug, wants_parts: request.wants_parts() })
     }
 
-    /// Returns the texts in the language of the request, for a page without a user.
+    /// Returns the texts in the language of the request, for a page that needs no signed-in user.
     pub(super) fn texts(&self) -> &'static Texts {
         texts::of_language(self.language)
     }

@@ -20,8 +20,8 @@ pub(super) struct SignupVisit {
     pub(super) path: String,
     /// Role ids and status page tokens from the cookies. Anybody can forge the cookies.
     pub(super) applied: Vec<(String, String)>,
-    /// Whether the visitor asks for a form even if this browser has already been used to apply, for example to apply
-    /// for somebody else.
+    /// Whether the visitor asks for another form, for example to apply for somebody else, after this browser has been
+    /// used to apply.
     pub(super) wants_another_form: bool,
 }
 

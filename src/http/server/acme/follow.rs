@@ -24,7 +24,8 @@ const REST: Duration = Duration::from_secs(1);
 /// The stored certificate and the state of orders, which the service reads before it accepts connections.
 pub struct Acme {
     orderer: Orderer,
-    /// Lines for the log about the stored certificate.
+    /// Lines for the log: about an unusable stored certificate, the wait for the first certificate, and the last failed
+    /// attempt.
     pub notes: Vec<String>,
 }
 
@@ -76,7 +77,7 @@ impl Acme {
 /// Reads the stored certificate. Moves an unusable certificate aside.
 ///
 /// # Errors
-/// A sentence for operators.
+/// A sentence for operators if the certificate cannot be read or used.
 fn read_stored(folder: &AcmeFolder) -> Result<Option<Pair>, String> {
     let shown = folder.certificate_path();
     let why = match folder.read_certificate() {

@@ -20,7 +20,7 @@ use crate::store::{self, Error};
 /// # Errors
 /// `unauthorized`, `rate_limited`, `insufficient_scope`; `forbidden`, including for an unsafe request that has a
 /// session and comes from another origin, and for a user who must set up a second factor first; `validation_error` for
-/// a page of the console with a repeated `lang` or `locale`.
+/// a page of the console with a repeated `lang` or `locale`; or the errors of [`read_briefly`].
 pub(super) async fn admit(
     ctx: &Arc<Ctx>,
     route: &Route,

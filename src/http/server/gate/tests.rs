@@ -208,7 +208,7 @@ fn an_endless_upload_is_refused_while_it_arrives() {
 }
 
 #[test]
-fn refusals_reach_clients_that_expect_100_continue_before_they_send_a_body() {
+fn clients_that_expect_100_continue_get_refusals_before_they_send_a_body() {
     let service = TestService::new();
     let form = [form_start(b"engines"), END.to_vec()].concat();
     let with = |length: usize| format!("{MULTIPART}\r\nExpect: 100-continue\r\nContent-Length: {length}");

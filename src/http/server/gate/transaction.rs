@@ -26,8 +26,10 @@ const HASHING_RETRY_AFTER_S: u64 = 1;
 /// blocking thread. At most two passwords are hashed at a time.
 ///
 /// # Errors
-/// The errors of the first half. For a first half that hashes a password: `rate_limited` if the client's network has
-/// too many such requests, and [`Error::Unavailable`] if no permit of [`Ctx::hashing_queue`] is free.
+/// The errors of the first half, or [`Error::Defect`] if it panics. For a first half that hashes a password:
+/// `rate_limited` if the client's network has too many such requests, and [`Error::Unavailable`] if no permit of
+/// [`Ctx::hashing_queue`] is free. For a first half that reads from a database server: the errors of
+/// [`database_read::read`].
 pub(super) async fn decode(ctx: &Arc<Ctx>, route: &Route, request: &Arc<Request>) -> Result<NextStep, Error> {
     // Of the first halves that hash no password, only those of the console read the database.
     if !route.hashes_password && route.audience == Audience::Staff && ctx.store.is_on_server() {

@@ -70,8 +70,9 @@ impl Reply {
         Ok(reply)
     }
 
-    /// Creates a 200 reply with a page of the console, or with parts of such a page. With this `Referrer-Policy`,
-    /// browsers send the page's origin with the console's forms. With `no-referrer`, they would send `Origin: null`.
+    /// Creates a 200 reply with a page of the console, or with parts of such a page. With the
+    /// `Referrer-Policy` `same-origin`, browsers send the page's origin with the console's forms. With `no-referrer`,
+    /// they would send `Origin: null`.
     pub(in crate::http) fn console(page: &impl askama::Template) -> Result<Self, Error> {
         let mut reply = Self::rendered(page)?;
         reply.headers.retain(|(name, _)| *name != header::CONTENT_SECURITY_POLICY);
@@ -100,7 +101,7 @@ impl Reply {
         Ok(reply)
     }
 
-    /// Gives the page the status and the header fields of a refusal, which the page explains.
+    /// Gives the reply the status and the header fields of a refusal, which the reply's body explains.
     pub(in crate::http) fn refusing(self, refusal: &Refusal) -> Self {
         let (status, _, headers) = status_code_and_fields(&Error::Refused(refusal.clone()), "");
         let mut reply = Self { status, ..self };

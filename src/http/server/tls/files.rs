@@ -30,7 +30,7 @@ const PROTOCOL: &[u8] = b"http/1.1";
 /// The files in PEM (RFC 7468) with the service's certificate and its private key.
 #[derive(Debug, Clone)]
 pub struct TlsFiles {
-    /// The certificate of the service comes first. The certificates that lead to its authority follow.
+    /// The file with the certificate of the service, followed by the certificates that lead to its authority.
     pub certificate: PathBuf,
     pub key: PathBuf,
 }

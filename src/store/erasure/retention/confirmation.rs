@@ -70,7 +70,8 @@ pub fn confirm(
         let due = state(tx, world, organization)?.map_or(0, |state| state.due);
         if due != seen {
             let what = format!(
-                "the number of due candidates is now {due}, not {seen}; check the number again before you confirm it"
+                "the number of due candidates is now {due}, not {seen}; check the number again before you confirm the \
+                 erasure"
             );
             return Err(Refusal::ConflictWith(what).into());
         }

@@ -60,7 +60,7 @@ impl MemberQuery {
         self.with_cursor(cursor.as_deref())
     }
 
-    /// Returns the query for the page of the same search that follows the cursor. Without a cursor, this is the first
+    /// Returns the query for the page that follows the cursor in the same search. Without a cursor, this is the first
     /// page.
     pub(super) fn with_cursor(&self, cursor: Option<&str>) -> String {
         let q =

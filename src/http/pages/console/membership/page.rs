@@ -70,7 +70,7 @@ struct MemberView {
     role_field: Field,
     role_before: &'static str,
     /// The reason why the control for the organization role is disabled, if it is. The next two fields are the reasons
-    /// for the button that makes a link and for the button that removes the member.
+    /// why the button that makes a link and the button that removes the member are disabled.
     role_obstacle: Option<&'static str>,
     link_obstacle: Option<&'static str>,
     removal_obstacle: Option<&'static str>,

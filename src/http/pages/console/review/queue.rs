@@ -62,7 +62,7 @@ impl Queue {
     /// Loads the queue that began at `begun`.
     ///
     /// # Errors
-    /// `not_found` if the organization has no such role, or the role has no such step.
+    /// `not_found` if the organization has no such role, or the role has no such step or no steps at all.
     pub(super) fn load(
         tx: &Tx<'_>,
         organization: &OrganizationId,
@@ -118,7 +118,7 @@ impl Queue {
 }
 
 /// # Errors
-/// `not_found` if the organization has no such role, or the role has no such step.
+/// `not_found` if the organization has no such role, or the role has no such step or no steps at all.
 fn scope(tx: &Tx<'_>, organization: &OrganizationId, input: &ReviewInput) -> Result<QueueScope, Error> {
     let Some(role) = &input.role else { return Ok(QueueScope::NewOfAllRoles) };
     let role = RoleId::parse(role).ok_or(ABSENT)?;

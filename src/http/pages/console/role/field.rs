@@ -66,7 +66,7 @@ impl FieldFacts {
         }
     }
 
-    /// Returns the values that a field offers, each with its label. The first choice is empty: no value.
+    /// Returns the values that a field offers, each with its label. The first choice stands for no value.
     fn choices(&self, name: &str) -> Vec<(&'static str, String)> {
         let (words, careers) = (self.words(), &self.texts.careers);
         let choices: &[(&'static str, &str)] = match name {

@@ -4,7 +4,7 @@
 const AHEAD = 2;
 const fetched = new Map();
 
-/** The next `AHEAD` links after the current one that lead to undecided candidates. */
+/** The next `AHEAD` links after the current one that lead to candidates without a decision. */
 function queueAhead() {
   const links = [...document.querySelectorAll(".queue a[data-queue]:not(.done)")];
   return links.slice(links.findIndex((link) => link.ariaCurrent === "true") + 1).slice(0, AHEAD);

@@ -9,7 +9,7 @@ pub(in crate::http) struct ReviewTexts {
     pub(in crate::http) of: &'static str,
     /// The time of the application: `{when}`.
     pub(in crate::http) applied: &'static str,
-    /// The words for a decision on a candidate in the list: advanced, moved, rejected, hired, withdrawn, put aside.
+    /// The words for a decision on an application in the list: advanced, moved, rejected, hired, withdrawn, put aside.
     pub(in crate::http) decided: [&'static str; 6],
     /// The note in the list about a decision by somebody else: `{what}`, `{who}`.
     pub(in crate::http) decided_by: &'static str,
@@ -40,8 +40,8 @@ pub(in crate::http) static REVIEW: ByLanguage<ReviewTexts> = ByLanguage {
         none_more: "People who apply, or who reach this step, wait here for a decision.",
         all_done: "Nothing left to review",
         seen: Counted {
-            one: "The only candidate in this queue has been decided on.",
-            many: "All {count} candidates in this queue have been decided on.",
+            one: "The only application in this queue has a decision.",
+            many: "All {count} applications in this queue have a decision.",
         },
         begin_again: "Look for more",
         more: Counted {

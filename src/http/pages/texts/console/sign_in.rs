@@ -35,8 +35,8 @@ pub(in crate::http) static SIGN_IN: ByLanguage<SignInTexts> = ByLanguage {
         wrong: "The address or the password is wrong.",
         throttled: "Too many attempts. Please wait {seconds} s, then try again.",
         resume: "You are signed in again",
-        resume_more: "Your form has not been sent yet.",
-        resume_button: "Send the form now",
+        resume_more: "Your form has not been processed yet.",
+        resume_button: "Send the form again",
         discard: "Do not send it",
     },
     de: SignInTexts {
@@ -50,8 +50,8 @@ pub(in crate::http) static SIGN_IN: ByLanguage<SignInTexts> = ByLanguage {
         wrong: "Die E-Mail-Adresse oder das Passwort ist falsch.",
         throttled: "Zu viele Versuche. Bitte warten Sie {seconds} s und versuchen Sie es dann noch einmal.",
         resume: "Sie sind wieder angemeldet",
-        resume_more: "Ihr Formular wurde noch nicht gesendet.",
-        resume_button: "Formular jetzt senden",
+        resume_more: "Ihr Formular wurde noch nicht verarbeitet.",
+        resume_button: "Formular noch einmal senden",
         discard: "Nicht senden",
     },
     fr: SignInTexts {
@@ -65,8 +65,8 @@ pub(in crate::http) static SIGN_IN: ByLanguage<SignInTexts> = ByLanguage {
         wrong: "L’adresse ou le mot de passe est incorrect.",
         throttled: "Trop de tentatives. Veuillez patienter {seconds} s, puis réessayer.",
         resume: "Vous êtes de nouveau connecté",
-        resume_more: "Votre formulaire n’a pas encore été envoyé.",
-        resume_button: "Envoyer le formulaire",
+        resume_more: "Votre formulaire n’a pas encore été traité.",
+        resume_button: "Renvoyer le formulaire",
         discard: "Ne pas l’envoyer",
     },
     es: SignInTexts {
@@ -80,8 +80,8 @@ pub(in crate::http) static SIGN_IN: ByLanguage<SignInTexts> = ByLanguage {
         wrong: "El correo o la contraseña no son correctos.",
         throttled: "Demasiados intentos. Espere {seconds} s y vuelva a intentarlo.",
         resume: "Ha vuelto a iniciar sesión",
-        resume_more: "Su formulario todavía no se ha enviado.",
-        resume_button: "Enviar el formulario ahora",
+        resume_more: "Su formulario todavía no se ha procesado.",
+        resume_button: "Volver a enviar el formulario",
         discard: "No enviarlo",
     },
 };
