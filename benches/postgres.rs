@@ -99,7 +99,7 @@ fn main() {
         template::run(&["copy", "--from", template.path(), "--to", &url(&server, database)]);
         server.psql(database, "VACUUM ANALYZE");
     }
-    eprintln!("the databases were created after {:.0} s", began.elapsed().as_secs_f64());
+    eprintln!("creating the databases took {:.0} s", began.elapsed().as_secs_f64());
     println!("Speed of the service on PostgreSQL {}, on {machine}", server.psql("postgres", "SHOW server_version"));
     println!("Medians of {} interleaved rounds (minimum to maximum).", lengths.rounds);
     if is_short {
@@ -117,12 +117,12 @@ fn main() {
     for connections in CONNECTIONS {
         sides.connections = connections;
         let (limits, services) = alternate(&mut sides, lengths.rounds, Sides::raw_decisions, Sides::decisions);
-        print(&format!("reject and hire alternately, {connections} connections"), &limits, &services);
+        print(&format!("reject and hire alternately, {}", in_words(connections)), &limits, &services);
     }
     for connections in CONNECTIONS {
         sides.connections = connections;
         let (limits, services) = alternate(&mut sides, lengths.rounds, Sides::raw_me, Sides::me);
-        print(&format!("GET /api/v1/me, {connections} connections"), &limits, &services);
+        print(&format!("GET /api/v1/me, {}", in_words(connections)), &limits, &services);
     }
     let answers = sides.service.stop();
     let rows: usize = server.psql(&ours, "SELECT count(*) FROM api_key_usage").parse().unwrap();
@@ -169,6 +169,10 @@ impl Sides<'_> {
         let requests = self.template.texts().map(|key| exchange::get("/api/v1/me", Some(key))).collect();
         self.service.round(self.connections, &Arc::new(requests), &Course::For(self.lengths.reading))
     }
+}
+
+fn in_words(connections: usize) -> String {
+    format!("{connections} {}", if connections == 1 { "connection" } else { "connections" })
 }
 
 fn print(name: &str, limits: &[Round], services: &[Round]) {

@@ -149,7 +149,7 @@ pub fn confirm(tx: &Tx<'_>) -> Result<(), Error> {
 pub(crate) enum ClockEvent {
     /// The wall clock has begun or ceased to agree with the believed time.
     Agreement(ClockReading),
-    /// An admin has confirmed this time of the wall clock.
+    /// An admin has confirmed the wall clock, which now shows this time.
     Confirmed(Timestamp),
 }
 

@@ -157,9 +157,9 @@ impl Tx<'_> {
                 Ok(value)
             }
             Err(error) => {
-                // The first error is reported. After some errors, such as a full disk, the engine has already rolled
-                // back the whole transaction. The savepoint then no longer exists, and the second error is reported
-                // instead of a refusal, so that the whole batch is rolled back.
+                // Usually, the error of `f` is returned. After some errors, such as a full disk, the engine has already
+                // rolled back the whole transaction, and the savepoint no longer exists. If `f` then returned a
+                // refusal, the error of the failed undo is returned instead, so that the whole batch is rolled back.
                 let undone = self.connection.undo_to_savepoint();
                 match (error, undone) {
                     (Error::Refused(_), Err(worse)) => Err(worse),

@@ -140,7 +140,8 @@ fn only_a_sound_backup_is_restored() {
     assert!(output.code == Some(1) && output.stderr.contains("a.db is the file itself"), "{output:?}");
     let names = dir.names();
     assert!(names.iter().all(|name| !name.contains("restor")), "{names:?}");
-    // Since `before`, only the backup has changed the file, by an activity row. The refused restores have not.
+    // Since `before`, only the command `backup` has changed the file: it added an activity row. The refused restores
+    // have changed nothing.
     assert_eq!(dir.number("a.db", "SELECT count(*) FROM sessions"), 3);
     assert_eq!(dir.read("a.db").len(), before.len());
 }
@@ -317,7 +318,7 @@ fn sessions_end_if_the_file_is_damaged_and_the_backup_is_a_later_state() {
 fn a_killed_restore_leaves_the_old_file_and_can_be_repeated() {
     let (dir, _) = file();
     dir.run(&["backup", "--db", "a.db", "copy.db"]).succeeded();
-    // The file is large enough that the kill interrupts the copy.
+    // The backup is so large that the kill interrupts the copy.
     dir.change(
         "copy.db",
         "CREATE TABLE filling (bytes BLOB);

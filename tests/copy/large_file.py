@@ -160,7 +160,7 @@ def add_activities(connection, application, numbers):
 
 
 def add_usage(connection, numbers):
-    """Adds a request of one key for each candidate, later than all rows of the usage log and of the activity."""
+    """Adds one usage row for each candidate, all with the same key and later than all existing usage and activity rows."""
     (key,) = connection.execute("SELECT min(number) FROM api_keys").fetchone()
     last = connection.execute(
         "SELECT at, number FROM api_key_usage WHERE key_number = ? ORDER BY at DESC LIMIT 1", (key,)).fetchone()

@@ -1,4 +1,5 @@
-//! Limits on requests apply to all servers together.
+//! The limits on requests that apply to all servers together: failed sign-ins, signups, passkey challenges, and the
+//! requests of a key.
 
 use std::time::Instant;
 

@@ -100,8 +100,8 @@ pub(crate) fn open_to_inspect_read_only(path: &Path) -> Result<Connection, Error
 /// Opens a file for a command that only reads, even if neither the file nor its directory can be written.
 ///
 /// # Errors
-/// [`Error::Unavailable`] if the directory is read-only and a write-ahead log contains pages that are not in the file;
-/// another error if the file cannot be opened.
+/// [`Error::Unavailable`] if the directory is read-only and there is a write-ahead log that is not empty, because it may
+/// contain pages that are not in the file; another error if the file cannot be opened.
 pub(crate) fn open_to_read(path: &Path, for_use: Use) -> Result<Connection, Error> {
     open_and_read(path, |connection| set_up(connection, for_use))
 }
@@ -148,7 +148,7 @@ fn open_and_read(
     let wal = path::beside(&path, "-wal");
     match std::fs::metadata(&wal) {
         Ok(metadata) if metadata.len() > 0 => Err(Error::Unavailable(format!(
-            "{} holds changes that are not in the file, and the directory is read-only; copy both files to a \
+            "{} may hold changes that are not in the file, and the directory is read-only; copy both files to a \
              writable directory, and use that copy",
             wal.display()
         ))),

@@ -14,7 +14,7 @@ pub(super) fn compare(source: &mut End, destination: &mut End, catalog: &Catalog
         let source = &mut *source;
         let reading = scope.spawn(move || digests(&source.connection, catalog));
         let of_destination = digests(&destination.connection, catalog);
-        let ended = || Error::Defect("the thread that read the source ended".to_owned());
+        let ended = || Error::Defect("the thread that read the source panicked".to_owned());
         (reading.join().unwrap_or_else(|_| Err(ended())), of_destination)
     });
     let of_source = of_source.map_err(|error| source.stopped(error))?;

@@ -119,7 +119,7 @@ impl KeySecret {
         &self.0[..KEY_START_CHARACTERS]
     }
 
-    /// Returns the SHA-256 of the key, which the database stores.
+    /// Returns the SHA-256 of the key. The database stores this digest, not the key.
     pub fn digest(&self) -> [u8; 32] {
         digest(&self.0)
     }

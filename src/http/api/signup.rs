@@ -59,7 +59,8 @@ pub(in crate::http) fn routes() -> Vec<Route> {
 /// Checks the link and the limit of the client's network before the body is read.
 ///
 /// # Errors
-/// `not_found` if there is no such link; `rate_limited` if the client's network has sent too many forms.
+/// `not_found` if there is no such link, if its role is a draft or not public, or if the organization or its portal is
+/// disabled; `rate_limited` if the client's network has sent too many forms.
 fn precheck(ctx: &Ctx, tx: &Tx<'_>, request: &Request) -> Result<Prechecked, Error> {
     if store::invitation::follow(tx, &*ctx.world, request.param("token"))?.is_none() {
         return Err(NO_LINK.into());

@@ -7,7 +7,7 @@ use crate::store::{Error, Tx};
 /// The audience of a route. It determines the form of errors, and whether pages from other origins may call the route.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Audience {
-    /// Programs of users and operators.
+    /// Programs, such as those of users and operators, feed readers and search engines.
     Api,
     /// Any program, including scripts on pages from other origins, which may also read errors (WHATWG Fetch §3.3).
     Public,

@@ -1,12 +1,12 @@
 //! Attempts that were scheduled while the clock was ahead. This module brings them forward to the latest time that the
-//! schedule allows.
+//! schedule or a `Retry-After` allows.
 
 use crate::db::row::Columns;
 use crate::db::tx::{Error, Tx};
 use crate::domain::hr_delivery::{self, RetrySchedule};
 use crate::domain::timestamp::Timestamp;
 
-/// A delivery whose next attempt is later than the schedule allows.
+/// A delivery whose next attempt is later than the schedule or a `Retry-After` allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PostponedDelivery {
     number: i64,
@@ -14,7 +14,7 @@ pub struct PostponedDelivery {
     corrected_at: Timestamp,
 }
 
-/// Returns the deliveries whose next attempt is later than the schedule allows.
+/// Returns the deliveries whose next attempt is later than the schedule or a `Retry-After` allows.
 pub fn postponed(tx: &Tx<'_>, schedule: &RetrySchedule) -> Result<Vec<PostponedDelivery>, Error> {
     let sql = "SELECT d.number, d.failed_attempts, d.next_attempt_at, a.at
                FROM hr_deliveries d

@@ -175,7 +175,8 @@ fn a_transaction_runs_again_if_a_crash_has_also_lost_the_commits_before_it() {
     assert_eq!(database.values(), "101 0");
 }
 
-/// Makes a commit wait for a standby that does not exist, disturbs the wait, and then removes the standby.
+/// Makes a commit wait for a standby that does not exist, disturbs the wait, and then removes the
+/// name of the standby from the settings.
 fn disturb_the_wait_for_the_standby(disturb: impl Fn(&Database, &str)) {
     let Some(database) = own_server(&[]) else { return };
     let mut writer = super::open_writer(&database.target, Patience { commit: Duration::from_secs(30), ..PATIENCE });

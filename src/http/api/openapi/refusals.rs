@@ -21,8 +21,8 @@ pub(super) fn of(route: &Operation, components: &mut Object, problems: &Object) 
     for (status, mut codes) in by_status {
         codes.sort_unstable();
         let names: Vec<String> = codes.iter().map(|code| capitalized(code)).collect();
-        // The service stores refusals with 400 or 409, so that a repeated request gets the same refusal. It does not
-        // store a 404, because a 404 can be the result of insufficient rights.
+        // The service stores refusals with 409, and those of a rule with 400, so that a repeated request gets the same
+        // refusal. It does not store a 404, because a 404 can be the result of insufficient rights.
         let is_repeated = is_repeatable(route) && [400, 409].contains(&status);
         let kind = match () {
             () if route.is_page => "Page",

@@ -1,8 +1,8 @@
 //! The texts of all pages. Each language has a file that fills the same structs, so that the compiler finds a missing
 //! text. `home`, `role_labels` and `console` contain texts in all languages, and so does `careers/embed.js`. To add a
 //! language, add its file, its tag in the list below, in `language::TAGS`, in `console::ByLanguage::of` and in
-//! `console::activity::label`, and its texts in these modules, in the script and in the default pipeline
-//! (`domain::role_step`).
+//! `console::activity::label`, and its texts in these modules, in the script, in the default pipeline
+//! (`domain::role_step`) and in the names of countries (`careers::job_location`).
 //!
 //! [`fill`] replaces placeholders such as `{name}`. The texts are plain text, which the page escapes, except the
 //! default privacy notice, which is Markdown.

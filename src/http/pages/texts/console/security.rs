@@ -28,7 +28,7 @@ pub(in crate::http) struct SecurityTexts {
 pub(in crate::http) static SECURITY: ByLanguage<SecurityTexts> = ByLanguage {
     en: SecurityTexts {
         title: "Security",
-        lead: "With a second factor, nobody can sign in as a member with the password alone. Owners and admins must always have one.",
+        lead: "If a member has a second factor, nobody can sign in as that member with the password alone. Owners and admins must always have one.",
         required: "All members must have a second factor.",
         not_required: "Only owners and admins must have a second factor.",
         missing: Counted {
