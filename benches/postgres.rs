@@ -56,6 +56,7 @@ mod template;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use appliance::domain::text::counted;
 use cores::Cores;
 use decisions::{Decisions, Order};
 use line::alternate;
@@ -117,12 +118,12 @@ fn main() {
     for connections in CONNECTIONS {
         sides.connections = connections;
         let (limits, services) = alternate(&mut sides, lengths.rounds, Sides::raw_decisions, Sides::decisions);
-        print(&format!("reject and hire alternately, {}", in_words(connections)), &limits, &services);
+        print(&format!("reject and hire alternately, {}", counted(connections, "connection")), &limits, &services);
     }
     for connections in CONNECTIONS {
         sides.connections = connections;
         let (limits, services) = alternate(&mut sides, lengths.rounds, Sides::raw_me, Sides::me);
-        print(&format!("GET /api/v1/me, {}", in_words(connections)), &limits, &services);
+        print(&format!("GET /api/v1/me, {}", counted(connections, "connection")), &limits, &services);
     }
     let answers = sides.service.stop();
     let rows: usize = server.psql(&ours, "SELECT count(*) FROM api_key_usage").parse().unwrap();
@@ -169,10 +170,6 @@ impl Sides<'_> {
         let requests = self.template.texts().map(|key| exchange::get("/api/v1/me", Some(key))).collect();
         self.service.round(self.connections, &Arc::new(requests), &Course::For(self.lengths.reading))
     }
-}
-
-fn in_words(connections: usize) -> String {
-    format!("{connections} {}", if connections == 1 { "connection" } else { "connections" })
 }
 
 fn print(name: &str, limits: &[Round], services: &[Round]) {
