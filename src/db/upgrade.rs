@@ -45,7 +45,7 @@ impl Schema {
     /// Returns the upgrades of a database of an older version, in order.
     ///
     /// # Errors
-    /// [`Error::Defect`] if no program ever wrote this version.
+    /// [`Error::Defect`] if the version is less than 1. No program ever wrote one.
     pub(crate) fn upgrades_from(&self, found: i64) -> Result<&'static [Upgrade], Error> {
         let never = || Error::Defect(format!("this program never wrote databases of version {found}"));
         let first = usize::try_from(found - 1).map_err(|_| never())?;

@@ -55,6 +55,7 @@ mod tests {
             assert_ne!(hash, other);
         }
     }
+
     #[test]
     fn the_key_of_a_count_depends_on_the_secret_the_kind_and_the_name() {
         let key = count_key(&[1; 32], 1, b"192.0.2.1/32");

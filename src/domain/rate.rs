@@ -278,6 +278,7 @@ mod tests {
         hour.give_back();
         assert_eq!((hour.wait(2, SECOND + HOUR), hour.take(2, SECOND + HOUR)), (None, Ok(())));
     }
+
     #[test]
     fn a_shared_count_from_a_clock_that_is_ahead_counts_from_now() {
         let (ahead, now) = (SECOND * 1_000_000, SECOND * 100);

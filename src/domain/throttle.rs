@@ -160,6 +160,7 @@ mod tests {
         let after_success = failed(9, at(0)).plus_one(at(100)).less_one();
         assert_eq!(after_success.wait(5, at(100)), None, "a success restores the time of the previous failure");
     }
+
     #[test]
     fn shared_failures_from_a_clock_that_is_ahead_count_as_if_the_last_happened_now() {
         let failures = failed(9, at(50)).plus_one(at(3_000));

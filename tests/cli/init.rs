@@ -270,7 +270,7 @@ fn on_a_terminal_an_invalid_answer_is_refused_and_the_question_is_repeated() {
         ("Slug, for the portal's address [acme-gmbh]: ", "no slug"),
         ("a slug has 1 to 64 characters", ""),
         ("Public career portal, on or off [on]: ", "maybe"),
-        ("invalid variant: maybe", ""),
+        ("possible answers: on, off", ""),
         ("Email address of the admin: ", "rosa"),
         ("an email address looks like", "rosa@acme.example"),
         ("Name of the admin [rosa]: ", "Rosa"),

@@ -1,4 +1,4 @@
-"""A network of its own for each node, so that a node can be cut off: network namespaces, joined by a bridge.
+"""Network namespaces, one for each node, joined by a bridge. A test can cut a node off from the others.
 
 Everything is in namespaces of the test itself. The kernel removes them when the test ends, however it ends.
 """

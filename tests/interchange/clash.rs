@@ -169,7 +169,7 @@ fn a_status_that_contradicts_the_steps_is_a_finding_at_the_candidate() {
 }
 
 #[test]
-fn an_application_has_each_step_of_its_role_once() {
+fn an_application_without_orders_has_each_step_of_its_role_once() {
     let steps = format!("{CANDIDATES}/2/steps");
     let step = |of: &str, status: &str| json!({ "roleStepId": of, "status": status });
     assert_refused(&with(&steps, json!([])), &steps, "lacks the role's steps step_1, step_2");
@@ -198,7 +198,7 @@ fn if_one_step_of_an_application_states_its_order_all_others_must_too() {
 }
 
 #[test]
-fn removed_steps_come_last_and_need_an_order_in_applications() {
+fn a_role_lists_removed_steps_last_and_applications_with_them_state_each_order() {
     let at = format!("{ROLE}/steps");
     let removed = |first: bool, second: bool| {
         let steps = json!([

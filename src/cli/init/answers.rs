@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use clap::ValueEnum as _;
+use clap::ValueEnum;
 
 use super::args::{Args, NO_BACKUPS, Portal, Tls, parse_every, parse_keep};
 use super::question::{ask, can_ask};
@@ -73,8 +73,7 @@ impl Answers {
         let slug =
             answer.given_or_ask(args.slug.as_ref(), "Slug, for the portal's address", slug.as_deref(), parse_slug)?;
         let portal = "Public career portal, on or off";
-        let portal =
-            answer.given_or_ask(args.portal.as_ref(), portal, Some("on"), |text| Portal::from_str(text, true))?;
+        let portal = answer.given_or_ask(args.portal.as_ref(), portal, Some("on"), parse_choice::<Portal>)?;
         let email = answer.given_or_ask(args.email.as_ref(), "Email address of the admin", None, parse_new_email)?;
         let default = email.as_str().split('@').next();
         let name = answer.given_or_ask(args.name.as_ref(), "Name of the admin", default, parse_name)?;
@@ -173,9 +172,18 @@ fn tls(args: &Args, answer: &Source, base_url: &str, email: &Email, world: &dyn 
     }
 }
 
+/// Parses one of the answers to a question that offers a choice.
+fn parse_choice<T: ValueEnum>(text: &str) -> Result<T, String> {
+    T::from_str(text, true).map_err(|_| {
+        let answers = T::value_variants().iter().filter_map(T::to_possible_value);
+        let names: Vec<String> = answers.map(|answer| answer.get_name().to_owned()).collect();
+        format!("possible answers: {}", names.join(", "))
+    })
+}
+
 /// Parses a value of `--tls`. Refuses a value that this build does not support.
 fn parse_tls(text: &str) -> Result<Tls, String> {
-    match (Tls::from_str(text, true)?, acme_args::MISSING) {
+    match (parse_choice(text)?, acme_args::MISSING) {
         (Tls::Acme, Some(why)) => Err(format!("{why}; answer proxy or files")),
         (kind, _) => Ok(kind),
     }

@@ -1,5 +1,5 @@
-//! The advisory locks of the service. An advisory lock belongs to a database; the second number makes it belong to the
-//! schema, so that two services can share a database.
+//! The advisory locks of the service. The scope of an advisory lock is the database. The second number of each lock
+//! stands for the schema, so that two services can share a database.
 
 /// A lock, with the first of its two numbers. Other programs are unlikely to use these first numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

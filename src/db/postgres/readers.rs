@@ -37,8 +37,8 @@ struct State {
     count: usize,
     /// The number of attempts to open a connection that have not ended.
     attempts: usize,
-    /// Whether the server may be away: a connection broke, or could not be opened, and none has been opened since. Only
-    /// one attempt then runs at a time. If it fails, the pool refuses the callers who wait.
+    /// Whether the next attempt to open a connection may fail: the last one failed, or a transaction could not begin
+    /// because its connection was broken. An attempt then begins only if no other attempt is running.
     is_suspect: bool,
     /// The last failure to open a connection. It is removed when a connection is opened.
     refused: Option<Refused>,
@@ -54,13 +54,13 @@ struct Refused {
 }
 
 impl State {
-    /// Returns the failure because of which no connection should be opened now, if there is one.
+    /// Returns the last failure to open a connection if it is too recent for another attempt.
     fn refusal(&self) -> Option<Refused> {
         self.refused.clone().filter(|refused| refused.at.elapsed() < REFUSED_FOR)
     }
 
-    /// Returns the maximum time for which a caller waits. If the server was away at the last attempt to connect, the
-    /// next attempt succeeds at once or probably fails too.
+    /// Returns the maximum time for which a caller waits. The maximum is short after a failed attempt, unless the
+    /// server was only full, because the next attempt probably succeeds at once or fails too.
     fn wait_max(&self) -> Duration {
         let is_away = self.refused.as_ref().is_some_and(|refused| !refused.is_full);
         if is_away { REFUSED_FOR } else { WAIT_MAX }

@@ -5,8 +5,9 @@ use crate::db::row::{Columns, Row};
 use crate::db::tx::{Error, Tx};
 use crate::domain::search;
 
-/// The number of candidates in a block. Reading all rows of a common prefix in one block costs next to nothing. For a
-/// prefix that is too common for its rows to be sorted, a few dozen blocks contain enough rows for a page.
+/// The number of candidates in a block. A block is so small that a search can read all rows of a common prefix
+/// in it in almost no time. For a prefix that is too common for its rows to be sorted, a few dozen blocks contain
+/// enough rows for a page.
 pub(super) const BLOCK_CANDIDATES: i64 = 1_024;
 
 /// Returns the block of a candidate number.

@@ -35,7 +35,7 @@ def run(outcome, binary):
         company = c.Company(binary, directory, 30)
         service = Service(binary, company.path)
         requests = valid_requests(service, company)
-        outcome.check(len(requests) > 60, "the description has enough paths", len(requests))
+        outcome.check(len(requests) > 60, "the description has enough operations", len(requests))
         senders = [Sender(service, requests, outcome.random.random(), count // THREADS) for _ in range(THREADS)]
         for sender in senders:
             sender.start()

@@ -107,7 +107,7 @@ def run(outcome, binary):
                 if method.upper() in ("GET", "POST", "PUT", "PATCH", "DELETE"):
                     compare(outcome, client, company.ids, (method.upper(), path, found[1]), "requestBody" in operation)
                     tried += 1
-        outcome.check(tried > 30, "the description has enough paths", tried)
+        outcome.check(tried > 30, "the description has enough operations", tried)
         for method, path, body in company.ids.foreign_bodies:
             status, text = client.send(method, path, body)
             is_refused = 400 <= status < 500 or '"done":0' in text

@@ -87,7 +87,7 @@ fn decode(ctx: &Ctx, request: &Request) -> Result<JoinInput, Error> {
 ///
 /// # Errors
 /// Each refusal is rendered as a page: `gone` if the link does not work or offers no passkey; `validation_error` for a
-/// refused registration; `conflict` if the passkey is registered already.
+/// refused registration; `conflict` if the passkey is registered already and the link does not reset the factors.
 fn join(ctx: &Ctx, tx: &Tx<'_>, input: &JoinInput) -> Result<Reply, Error> {
     let Some(link) = find(tx, &input.visit)? else { return input.visit.gone() };
     let words = PASSKEY.of(input.visit.visit.texts());
