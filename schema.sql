@@ -1,12 +1,13 @@
--- The schema of the file, in the order in which tables depend on each other.
+-- The schema of the SQLite database file. Each table comes after the tables to which it refers. The comments also apply
+-- to the tables in `postgres.sql`.
 --
--- Ids are text that the program generates or an import supplies, times are integer microseconds since 1970 in UTC,
--- booleans are 0 or 1, and JSON is text. Constraints repeat rules of the program, so that a defect in a rule causes an
+-- Ids are text that the program generates or an import supplies. Times are integer microseconds since 1970 in UTC.
+-- Booleans are 0 or 1, and JSON is text. Constraints repeat rules of the program, so that a defect in a rule causes an
 -- error instead of a wrong row.
 
 -- A customer of the service. It owns its roles and candidates, with all their records. Only admins see a disabled
--- organization, and it has no portal. `retention_days`: the retention period; null to retain candidates forever.
--- `privacy_notice`: the text that candidates consent to, in Markdown; blank for the service's own text.
+-- organization, and its portal is not available. `retention_days`: the retention period; null to retain candidates
+-- forever. `privacy_notice`: the text that candidates consent to, in Markdown; blank for the service's own text.
 -- `decision_visible_after_hours`: candidates see a rejection, a hire or the reversal of a hire after this delay; null
 -- for never. `require_second_factor`: all members must have a second factor, not only owners and admins.
 CREATE TABLE organizations (
@@ -44,8 +45,8 @@ CREATE TABLE organization_logos (
 
 -- An organization's settings for its HR system. A row without a secret is never enabled. After a rotation, the service
 -- also signs with the previous secret, until `previous_secret_until`. `disabled_reason` is set if the service itself
--- disabled the integration. `timed_out`: the last attempt timed out, so the next attempt waits behind attempts for
--- other organizations.
+-- disabled the integration. `timed_out`: the last attempt timed out. The service then attempts due deliveries of other
+-- organizations first, unless their last attempts timed out too.
 CREATE TABLE hr_integrations (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   url TEXT NOT NULL CHECK (url <> ''),
@@ -72,8 +73,9 @@ CREATE TABLE organization_statuses (
   withdrawn INTEGER NOT NULL CHECK (withdrawn >= 0)
 ) STRICT, WITHOUT ROWID;
 
--- A person who can sign in. `email_key` is the lower-cased copy by which addresses are compared. Keys and sessions of a
--- disabled user are not valid. `last_seen_at`: the last use of a session, to the minute; null before the first.
+-- A person who can sign in. `email_key` is the address in lower case, by which the service compares addresses. The keys
+-- and sessions of a disabled user are not valid. `last_seen_at`: the last use of a session, to the minute; null before
+-- the first.
 CREATE TABLE users (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   email TEXT NOT NULL,
@@ -88,8 +90,8 @@ CREATE TABLE users (
 ) STRICT;
 CREATE INDEX users_by_time ON users (created_at, id);
 
--- A user's membership in an organization, with the organization role. Lists of keys show the oldest membership of each
--- key's user by `created_at`, so an import of several memberships gives them increasing times.
+-- A user's membership in an organization, with the organization role. Lists of keys show one membership of each key's
+-- user: the one with the earliest `created_at`. An import therefore gives its new memberships increasing times.
 CREATE TABLE memberships (
   user_id TEXT NOT NULL REFERENCES users (id),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -99,9 +101,10 @@ CREATE TABLE memberships (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX memberships_of_organization ON memberships (organization_id, created_at, user_id);
 
--- A signed-in browser. The file has only the SHA-256 of the cookie's value. The user sees each session with the network
--- address and the browser of the sign-in, and can end a session by its `id`. `confirmed_at`: when the user last used a
--- second factor or, without one, entered the password. Dangerous acts require a recent confirmation.
+-- A signed-in browser. The table has only the SHA-256 of the cookie's value. The user sees each session with the
+-- network address and the browser of the sign-in, and can end a session by its `id`. `confirmed_at`: when the user
+-- signed in or last confirmed their identity. Users confirm their identity with a second factor or, if they have none,
+-- with the password. Dangerous acts require a recent confirmation.
 CREATE TABLE sessions (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -115,8 +118,8 @@ CREATE TABLE sessions (
 CREATE INDEX sessions_of_user ON sessions (user_id);
 
 -- The secret that the service shares with a user's authenticator app (TOTP, RFC 6238). `confirmed_at`: when the user
--- proved with a code that the app has the secret. `last_step`: the step of the last accepted code. Codes of this step
--- and of earlier steps are refused, so that each code is accepted once.
+-- entered a code as proof that the app has the secret. `last_step`: the step of the last accepted code. The service
+-- refuses codes of this step and of earlier steps, so that it accepts each code only once.
 CREATE TABLE totp_secrets (
   user_id TEXT NOT NULL PRIMARY KEY REFERENCES users (id),
   secret BLOB NOT NULL CHECK (length(secret) = 20),
@@ -124,7 +127,7 @@ CREATE TABLE totp_secrets (
   last_step INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
--- The unused recovery codes of users. The file has only their SHA-256. A code is deleted when it is used.
+-- The unused recovery codes of users. The table has only their SHA-256. The service deletes a code when a user uses it.
 CREATE TABLE recovery_codes (
   user_id TEXT NOT NULL REFERENCES users (id),
   digest BLOB NOT NULL CHECK (length(digest) = 32),
@@ -132,8 +135,8 @@ CREATE TABLE recovery_codes (
 ) STRICT, WITHOUT ROWID;
 
 -- A link by which a user signs in once without a password (`/join/{token}`): an invitation, a reset, or the link of
--- `serve --demo`. The file has only the SHA-256 of the token. `invited_by`: the user who made the link; null for a
--- command.
+-- `serve --demo`. The table has only the SHA-256 of the token. `invited_by`: the user who made the link; null if a
+-- command made it.
 CREATE TABLE sign_in_links (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   user_id TEXT NOT NULL REFERENCES users (id),
@@ -152,8 +155,8 @@ CREATE TABLE user_preferences (
   single_keys INTEGER NOT NULL CHECK (single_keys IN (0, 1))
 ) STRICT, WITHOUT ROWID;
 
--- A passkey of a user (WebAuthn). `credential_id` and `user_id` identify it to the authenticator. `spki` is the public
--- key. `counter` is the last signature counter, which is always 0 for an authenticator that does not count.
+-- A passkey of a user (WebAuthn). `credential_id` and `user_id` identify the passkey to the authenticator. `spki` is
+-- the public key. `counter` is the last signature counter, which is always 0 for an authenticator that does not count.
 CREATE TABLE passkeys (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   user_id TEXT NOT NULL REFERENCES users (id),
@@ -167,9 +170,9 @@ CREATE TABLE passkeys (
 ) STRICT;
 CREATE INDEX passkeys_of_user ON passkeys (user_id, created_at, id);
 
--- The challenges that browsers have not answered yet. Each is valid for a few minutes. The file has only their SHA-256.
--- A challenge is deleted when it is answered. `browser`: the digest of the browser's cookie. `user_id`: null before a
--- sign-in.
+-- The challenges that browsers have not answered yet. Each is valid for a few minutes. The table has only their
+-- SHA-256. The service deletes a challenge when a browser answers it. `browser`: the digest of the browser's cookie.
+-- `user_id`: null before a sign-in.
 CREATE TABLE passkey_challenges (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   purpose TEXT NOT NULL CHECK (purpose IN ('register', 'sign_in', 'confirm')),
@@ -180,10 +183,10 @@ CREATE TABLE passkey_challenges (
 CREATE INDEX passkey_challenges_by_time ON passkey_challenges (issued_at);
 CREATE INDEX passkey_challenges_of_user ON passkey_challenges (user_id) WHERE user_id IS NOT NULL;
 
--- A key that acts as a user. The file has the SHA-256 and the first 8 characters (`start`) of the key, but not the key
--- itself. Revoked keys stay in the table, for audits.
+-- A key with which a program acts as a user. The table has the SHA-256 and the first 8 characters (`start`) of the key,
+-- but not the key itself. Revoked keys stay in the table, for audits.
 -- `scopes_explicit`: the creator of the key named its scopes, so the key may use `/api/admin` only with an admin scope.
--- `ended_at`: when the service recorded that the key had expired. After that, the key stays expired even if the clock
+-- `ended_at`: when the service recorded that the key had expired. From then on, the key stays expired even if the clock
 -- goes back.
 CREATE TABLE api_keys (
   number INTEGER NOT NULL PRIMARY KEY,
@@ -202,10 +205,11 @@ CREATE TABLE api_keys (
 ) STRICT;
 CREATE INDEX api_keys_of_user ON api_keys (user_id);
 
--- One row for each request that a key authenticated, unless it was answered with 429 or 503. `at` always increases over
--- all keys, so each insert is an append. `number` is the position among the key's rows, so the newest row has the key's
--- statistics. `previous_at` is the time of the key's previous row, so a page can follow the rows of one key from any
--- row.
+-- One row for each request that a key authenticated, unless the service answered it with 429 or 503. `at` strictly
+-- increases across all keys, so each insert is an append. `number` counts the key's rows, starting with 1. The newest
+-- row therefore has the statistics of the key: its last request (`at`) and its number of requests (`number`).
+-- `previous_at` is the `at` of the key's previous row. From any row, a page can therefore follow the key's earlier
+-- rows.
 CREATE TABLE api_key_usage (
   at INTEGER NOT NULL PRIMARY KEY,
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
@@ -218,10 +222,11 @@ CREATE TABLE api_key_usage (
   auth_endpoint TEXT NOT NULL
 ) STRICT;
 
--- The usage index: the rows at which a query can begin to follow the rows of a key. These are the key's newest row, and
--- one row in 64 (an index entry). The service adds entries for many rows at once, so that a request costs almost
--- nothing extra. Rows after `api_key_usage_marking.marked_to` might have no entry. Rows up to `pruned_to` were deleted
--- with their index entries. The row of a key in `api_key_usage_newest` still has the number of the key's requests.
+-- The usage index: the rows at which a query can begin to follow the rows of a key. `api_key_usage_marks` has an index
+-- entry for one in 64 rows of a key. `api_key_usage_newest` has the newest indexed row of each key. The service indexes
+-- many rows at once, so that a request costs almost nothing extra. Rows after `api_key_usage_marking.marked_to` might
+-- not be indexed yet. The service has deleted all rows up to `pruned_to` with their index entries. A key's row in
+-- `api_key_usage_newest` stays, so that the number of requests is not lost.
 CREATE TABLE api_key_usage_marks (
   key_number INTEGER NOT NULL,
   at INTEGER NOT NULL,
@@ -239,16 +244,17 @@ CREATE TABLE api_key_usage_marking (
 ) STRICT;
 INSERT INTO api_key_usage_marking (id, marked_to) VALUES (1, 0);
 
--- Usage rows that a wrong clock had dated in the future, by their original time. A cursor with an original time
--- continues at the corrected time of its row.
+-- The corrected times of usage rows that a wrong clock had dated in the future. `moved_from` is the original time. A
+-- cursor with an original time continues at the corrected time of its row.
 CREATE TABLE api_key_usage_moves (
   moved_from INTEGER NOT NULL PRIMARY KEY,
   at INTEGER NOT NULL
 ) STRICT;
 
 -- Stored responses to requests with an Idempotency-Key. A response is valid for a day. `fingerprint` is the SHA-256 of
--- the request. If a response contains a secret, only the id of the created record is stored. If the candidate of a
--- response was erased, the row has no body, and its fingerprint is 32 zero bytes.
+-- the request. If a response contains a secret, the row has only the id of the created record (`made_id`). If the
+-- candidate of a response was erased, the row has no body, its fingerprint is 32 zero bytes, and a digest replaces the
+-- caller's key.
 CREATE TABLE idempotency_keys (
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
   idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
@@ -265,9 +271,10 @@ CREATE INDEX idempotency_keys_of_candidate ON idempotency_keys (candidate_id) WH
 
 -- A job at an organization, with one or more equal positions. `hired` is the number of filled `positions`: all of them
 -- in a filled role, and fewer in an open one. `close_reason`: why the role was closed. `shown_since`: when the public
--- part of the role last changed, except by a decision, because decisions become visible later. `closes_on`: the last
--- day on which the role accepts signups, in the organization's time zone; the service closes the role on the next day.
--- `ended_at`: the time since which the role has been filled or closed.
+-- part of the role last changed. Changes by a decision do not count, because decisions become visible later.
+-- `closes_on`: the last day on which the role accepts signups, in the organization's time zone. The service closes the
+-- role on the next day. `ended_at`: when the role was filled or closed. If a filled role is closed later, this time
+-- does not change.
 CREATE TABLE roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -306,8 +313,8 @@ CREATE INDEX roles_by_work_type ON roles (organization_id, work_type, created_at
 CREATE INDEX roles_of_organization ON roles (organization_id, status, public, created_at, id);
 CREATE INDEX roles_by_closing_day ON roles (closes_on, id) WHERE status = 'open' AND closes_on IS NOT NULL;
 
--- One step of a role's pipeline. A removed step has no `step_order`, and its row stays for the applications that copied
--- the step.
+-- One step of a role's pipeline. A removed step has no `step_order`. Its row stays, because applications that copied
+-- the step refer to it.
 CREATE TABLE role_steps (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   role_id TEXT NOT NULL REFERENCES roles (id),
@@ -330,7 +337,8 @@ CREATE TABLE invitations (
 CREATE INDEX invitations_of_role ON invitations (role_id, expires_at);
 
 -- A person who applies to one organization. The address is unique in the organization. `number` is the order of
--- creation. A candidate under a legal hold (`hold_reason`) is not erased. An erased candidate is a tombstone.
+-- creation. The service does not erase a candidate under a legal hold (`hold_reason`). An erased candidate is a
+-- tombstone.
 CREATE TABLE candidates (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -350,9 +358,10 @@ CREATE INDEX candidates_of_organization ON candidates (organization_id, number);
 CREATE INDEX candidates_erased ON candidates (number) WHERE erased_at IS NOT NULL;
 
 -- The words by which a search finds candidates, folded (without case and accents): the words of names, and the other
--- words of addresses. Words of names are separate, so that a search for a name does not read words that all addresses
--- share. A rare word is looked up directly. A frequent word is searched in one `block` of candidates after another,
--- newest first, so that a page costs the same for any number of candidates.
+-- words of addresses. The words of names are separate, so that a search for a name does not read words that all
+-- addresses share. If few rows match a word, the search reads all of them. For a frequent word, the search reads one
+-- `block` of candidates after another, newest first. The cost of a page therefore does not grow with the number of
+-- candidates.
 CREATE TABLE candidate_words (
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   in_name INTEGER NOT NULL CHECK (in_name IN (0, 1)),
@@ -366,9 +375,9 @@ CREATE INDEX candidate_words_of_block ON candidate_words (organization_id, in_na
 -- A candidate's application to one role of the same organization. Only a hired application has values in the hire
 -- columns. `candidate_number` is a copy of the candidate's number, for lists in that order. While the application is in
 -- progress, `at_role_step_id` is the step that the candidate reached at `at_since`; null if the candidate has passed
--- every step. The column has no foreign key, so that a role step can be deleted without a scan of all applications. The
--- application's own steps reference the role steps. `later_due_on`: the day, in the organization's time zone, until
--- which staff put the application aside.
+-- every step. The column has no foreign key, so that a role step can be deleted without a scan of all applications.
+-- Instead, the application's own steps refer to the role steps. `later_due_on`: the day, in the organization's time
+-- zone, until which staff have put the application aside.
 CREATE TABLE candidate_roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL,
@@ -399,7 +408,7 @@ CREATE TABLE candidate_roles (
 CREATE INDEX candidate_roles_of_role ON candidate_roles (role_id, status, candidate_number);
 CREATE INDEX candidate_roles_of_organization ON candidate_roles (organization_id, status, candidate_number);
 CREATE INDEX candidate_roles_later ON candidate_roles (organization_id, later_due_on, id) WHERE later_due_on IS NOT NULL;
--- The last two columns let a board read all its applications from the index alone.
+-- The last two columns let the query of a board read its applications from this index alone.
 CREATE INDEX candidate_roles_at_step
 ON candidate_roles (role_id, at_role_step_id, at_since, id, later_due_on, candidate_number, status)
 WHERE status = 'In Progress';
@@ -428,10 +437,11 @@ CREATE TABLE candidate_role_steps (
 ) STRICT;
 CREATE INDEX candidate_role_steps_of_role_step ON candidate_role_steps (role_step_id, status);
 
--- A submitted application form, as entered (`/signup/{token}`). A later signup has no application: a candidate with the
--- same address had applied to the role before (`later_of`), and an address alone proves nothing. The status page of a
--- later signup shows only the submitted form and `steps`, the names of the role's steps at that time. `links` and
--- `steps` are JSON arrays of strings; `locale` is the language of the form.
+-- A submitted application form, as entered (`/signup/{token}`). A later signup has no application of its own, because a
+-- candidate with the same address had already applied for the role (`later_of`). The address alone does not prove that
+-- the sender is this candidate. The status page of a later signup therefore shows only the submitted form and `steps`,
+-- the names of the role's steps at that time. `links` and `steps` are JSON arrays of strings. `locale` is the language
+-- of the form.
 CREATE TABLE signups (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -457,8 +467,8 @@ CREATE TABLE signups (
 ) STRICT;
 CREATE INDEX signups_later ON signups (later_of) WHERE later_of IS NOT NULL;
 
--- The status page (`/status/{token}`) of an application, or of a later signup. The file has only the SHA-256 of the
--- token; a new link replaces the old one. `is_trusted`: the service treats the holder of the link as the candidate,
+-- The status page (`/status/{token}`) of an application, or of a later signup. The table has only the SHA-256 of the
+-- token. A new link replaces the old one. `is_trusted`: the service treats the holder of the link as the candidate,
 -- because the holder's signup created the candidate, or staff issued the link. `withdrawn_at`: when the holder withdrew
 -- the application.
 CREATE TABLE status_pages (
@@ -473,8 +483,8 @@ CREATE TABLE status_pages (
   CHECK ((candidate_role_id IS NULL) = (signup_id IS NOT NULL))
 ) STRICT;
 
--- The SHA-256 of the tokens of spent links. They are stored for at least a day, because the form that created a link
--- can be submitted again for a day.
+-- The SHA-256 of the tokens of spent links. The service stores them for at least a day, because applicants can submit
+-- the form that created a link again for a day.
 CREATE TABLE spent_links (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   spent_at INTEGER NOT NULL
@@ -482,21 +492,24 @@ CREATE TABLE spent_links (
 CREATE INDEX spent_links_by_time ON spent_links (spent_at);
 
 -- Candidates who asked for their erasure on a status page while a hire was still hidden from them. `candidate_role_id`:
--- the application of that page; null for the page of a later signup. The service decides about the erasure again when
--- none of their hires is hidden.
+-- the application of that page; null for the page of a later signup. When the candidate no longer has a hidden hire,
+-- the service decides about the erasure again.
 CREATE TABLE erasures_asked (
   candidate_number INTEGER NOT NULL PRIMARY KEY REFERENCES candidates (number),
   candidate_role_id TEXT REFERENCES candidate_roles (id),
   asked_at INTEGER NOT NULL
 ) STRICT;
 
--- Attachments, in chunks of at most 64 KiB. Each chunk is written by a separate job, so that each write is short.
--- Until a signup claims an uploaded attachment, it is staged under a token, and `digest` is the SHA-256 of the token.
--- Staged attachments are deleted after an hour. `bytes`, `media_type` and `sha256` are set when the upload is complete.
--- A file that an import added belongs to an application (`candidate_role_id`) instead of a signup, because nobody
--- submitted a form. After the deletion of its signup, or the erasure of its candidate, an attachment is detached: its
--- `created_at` is 0, and the sweep deletes it in slices. `sha256` is the digest of the whole content; downloads and
--- `check` verify it.
+-- Attachments, in chunks of at most 64 KiB. An upload writes each chunk in a separate job. An import writes at most 8
+-- chunks in one transaction. Each write is therefore short.
+-- An uploaded attachment is staged under a token until a signup claims it. `digest` is the SHA-256 of the token. An
+-- import stages a file in the same way until the file is complete. The service deletes staged attachments after an
+-- hour. An imported file belongs to an application (`candidate_role_id`) instead of a signup, because nobody submitted
+-- a form.
+-- `bytes`, `media_type` and `sha256` are set when the content is complete. `sha256` is the digest of the whole content;
+-- downloads and `check` verify it.
+-- After the deletion of its signup, or the erasure of its candidate, an attachment is detached: its `created_at` is 0,
+-- and the sweep deletes it in slices.
 CREATE TABLE documents (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -523,13 +536,14 @@ CREATE TABLE document_pieces (
   PRIMARY KEY (document_number, number)
 ) STRICT;
 
--- A random mark by which the running service notices that the file was overwritten with another copy.
+-- A random mark by which the running service notices that an older copy has overwritten the file. The service writes a
+-- new mark when it starts, so older copies do not contain it.
 CREATE TABLE service_marks (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   mark BLOB NOT NULL CHECK (length(mark) = 16)
 ) STRICT;
 
--- The total size of all attachments, including staged ones. Triggers update it for each chunk.
+-- The total size of all attachments, including staged ones. Triggers update the total for each chunk.
 CREATE TABLE attachment_totals (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   bytes INTEGER NOT NULL CHECK (bytes >= 0)
@@ -557,14 +571,16 @@ CREATE TABLE form_secrets (
   secret BLOB NOT NULL CHECK (length(secret) = 32)
 ) STRICT;
 
--- Activity: who acted (a user and their key; null for the service, a command or a candidate), when, on which records,
--- and the facts as JSON. `number` is the order of the acts. The rows are a chain: `hash` is the SHA-256 of the previous
--- hash and of the row's columns, with `detail_hash` instead of the detail. The detail can contain personal data, so the
--- detail itself is not part of the chain: `detail_hash` is its SHA-256 with a random salt. An erasure removes the
--- detail and the salt, so the hash then reveals nothing. The id of a deleted draft stays in `role_id`. A row without an
--- organization is platform activity: changes to keys and users, sign-ins, commands on the file. Only two kinds of rows
--- lose their detail: those of an erased candidate, and those with a candidate's name from a signup that was deleted
--- later. `check` reports any other row that lacks its detail.
+-- Activity: who acted, when, on which records, and the facts as JSON (`detail`). `user_id` and `api_key_id` are null
+-- for an act of the service, a command or a candidate. `number` is the order of the acts. The id of a deleted draft
+-- stays in `role_id`. A row without an organization is platform activity: changes to keys and users, sign-ins,
+-- commands.
+-- The rows are a chain: `hash` is the SHA-256 of the previous hash and of the row's columns, with `detail_hash` instead
+-- of the detail. The detail can contain personal data, so the detail itself is not part of the chain. `detail_hash` is
+-- the SHA-256 of the detail and a random salt. An erasure removes the detail and the salt, so the hash then reveals
+-- nothing.
+-- Only two kinds of rows lose their detail: those of an erased candidate, and those with a candidate's name from a
+-- signup that was deleted later. `check` reports any other row that lacks its detail.
 CREATE TABLE activities (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -618,8 +634,8 @@ BEGIN
 END;
 
 -- A decision batch: the decisions that a user made in one request on applications to one role. A batch omits the
--- decisions that the service refused. When a batch is stored, a few batches that are more than a day old are deleted.
--- The activity row of each decision has the state before the decision, which an undo restores.
+-- decisions that the service refused. When the service stores a batch, it also deletes a few batches that are more than
+-- a day old. The activity row of each decision records the state before the decision, which an undo restores.
 CREATE TABLE decision_batches (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL UNIQUE CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -639,8 +655,9 @@ CREATE TABLE decision_batch_items (
   PRIMARY KEY (batch_number, position)
 ) STRICT, WITHOUT ROWID;
 
--- The `number` of the last activity row that the outbox has processed. Deliveries for hires and reversals in later rows
--- are owed too. The service creates them a moment later, because an additional write would delay the answer to a hire.
+-- The `number` of the last activity row that the outbox has processed. The service also owes deliveries for the hires
+-- and reversals in later rows. It creates these deliveries a moment later, because an additional write would delay the
+-- answer to a hire.
 CREATE TABLE hr_intake (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   activity_number INTEGER NOT NULL CHECK (activity_number >= 0)
@@ -648,12 +665,14 @@ CREATE TABLE hr_intake (
 INSERT INTO hr_intake (id, activity_number) VALUES (1, 0);
 
 -- The outbox: the deliveries that the service owes to HR systems. `number` is the order within an application; a `ping`
--- belongs to no application. `attempts` counts all attempts. `failed_attempts` counts the failures since the last of
--- these events: the delivery was queued, an admin retried it, or an enabled integration was saved. This count is the
--- position in the retry schedule. A pending row has a time for its next attempt, unless an earlier delivery of its
--- application has not arrived. The row does not record whether the integration is enabled. Two of the indexes contain a
--- delivery only after its first attempt, so that queueing stays cheap. Deliveries without an attempt are in the index
--- of pending deliveries.
+-- belongs to no application. `attempts` counts all attempts. `failed_attempts` counts the failures since the retry
+-- schedule began, and is the position in this schedule. The schedule begins again when an admin retries the delivery,
+-- and when an enabled integration is saved while the delivery is pending. A pending row has a time for its next
+-- attempt, unless an earlier delivery of its application has not arrived. The row does not record whether the
+-- integration is enabled.
+-- The indexes `hr_deliveries_by_id` and `hr_deliveries_of_organization` contain a delivery only after its first
+-- attempt, so that queueing a delivery costs little. Until then, queries find the delivery in an index of pending
+-- deliveries.
 CREATE TABLE hr_deliveries (
   number INTEGER NOT NULL PRIMARY KEY,
   id TEXT NOT NULL CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
@@ -677,8 +696,8 @@ CREATE INDEX hr_deliveries_pending ON hr_deliveries (organization_id, next_attem
 CREATE INDEX hr_deliveries_pings ON hr_deliveries (organization_id) WHERE type = 'ping' AND state = 'pending';
 CREATE INDEX hr_deliveries_failed ON hr_deliveries (number) WHERE state = 'failed';
 
--- The attempts: the status of the answer, the error, and the beginning of the answer's body. The newest fifty of each
--- delivery are retained. `duration` is in microseconds.
+-- The attempts: the status of the answer, the error, and the beginning of the answer's body. The service stores the
+-- newest fifty attempts of each delivery. `duration` is in microseconds.
 CREATE TABLE hr_attempts (
   delivery_number INTEGER NOT NULL REFERENCES hr_deliveries (number),
   number INTEGER NOT NULL CHECK (number >= 1),
@@ -691,11 +710,21 @@ CREATE TABLE hr_attempts (
   CHECK (status IS NOT NULL OR error IS NOT NULL)
 ) STRICT, WITHOUT ROWID;
 
--- Unfinished imports that began while the service was running. An import without `decided_at` is still running, or was
--- interrupted and is dropped with its rows. If its `skipped` is also above 0, its rows are gone, and their pages must
--- be wiped. A decided import is always completed: its rows are moved to their tables, a few in each transaction. Its
--- `skipped` counts the rows that the file no longer allowed. `application` is JSON with the application, its steps and
--- its candidate.
+-- Staged imports. A large import is staged while a service uses the file, or if the database is on a PostgreSQL server.
+-- `import_rows` has the applications that are not published yet. `application` is JSON with the application, its steps
+-- and its candidate. `decided_at` and `skipped` together show the state of an import:
+--
+-- - `decided_at` is null and `skipped` is 0: the import is staging rows, or was interrupted. The next import or the
+--   next start of the service drops the rows of an interrupted import, then sets its `skipped` to 1 as a mark.
+-- - `decided_at` is set: the import is committed. The import, or the service in its place, moves the rows to their
+--   tables, a few in each transaction. `skipped` counts the rows that were deleted instead, because the data had
+--   changed since they were staged. If the command ended early, the import stays in this state until the next import
+--   begins.
+-- - `decided_at` is null and `skipped` is above 0: the import was dropped, or it is complete but skipped rows. Its rows
+--   are gone, but the pages of the database can still contain their bytes. The service deletes the import after page
+--   wiping.
+--
+-- A complete import that skipped no rows is deleted without page wiping.
 CREATE TABLE imports (
   number INTEGER NOT NULL PRIMARY KEY,
   started_at INTEGER NOT NULL,
@@ -715,8 +744,9 @@ CREATE INDEX import_rows_of_import ON import_rows (import_number);
 CREATE INDEX import_rows_of_candidate ON import_rows (candidate_id);
 CREATE INDEX import_rows_hired ON import_rows (role_id) WHERE status = 'Hired';
 
--- Change numbers, by which caches in memory notice changes. Triggers increment them, no matter which process makes a
--- change. Each portal has a number for its public content. One more number is for all keys and users.
+-- Change numbers, by which caches in memory notice changes. Triggers increase them, no matter which process makes a
+-- change. When the public content of a portal changes, a trigger gives the portal a number that is greater than those
+-- of all portals. The number in `credential_changes` counts the changes to all keys and users.
 CREATE TABLE portal_changes (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   number INTEGER NOT NULL UNIQUE
@@ -795,8 +825,8 @@ BEGIN
   UPDATE credential_changes SET number = number + 1 WHERE id = 1;
 END;
 
--- The believed time, written every few minutes and when the service stops. `confirmations` is the number of times that
--- an admin has confirmed that the machine's clock is right.
+-- The believed time. The service writes it every few minutes and when it stops. A confirmation by an admin that the
+-- machine's clock is right also sets it. `confirmations` is the number of these confirmations.
 CREATE TABLE believed_clock (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   believed_at INTEGER NOT NULL,
@@ -804,8 +834,8 @@ CREATE TABLE believed_clock (
 ) STRICT;
 
 -- Due candidates: when the retention scan found them (`due_since`), and the start of their retention period at that
--- scan (`counted_from`). They are erased on a later day if `counted_from` has not changed. `confirmed`: an admin has
--- confirmed their erasure, so the daily limit does not apply.
+-- scan (`counted_from`). Retention erases them on a later day, if they are still due and `counted_from` is still
+-- correct. `confirmed`: an admin has confirmed their erasure, so the daily limit does not apply.
 CREATE TABLE retention_due (
   candidate_number INTEGER NOT NULL PRIMARY KEY REFERENCES candidates (number),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -815,16 +845,16 @@ CREATE TABLE retention_due (
 ) STRICT;
 CREATE INDEX retention_due_of_organization ON retention_due (organization_id, candidate_number);
 
--- The last day on which retention erased candidates of an organization: when the day began, and how many candidates
--- were erased on it without confirmation.
+-- The last day on which retention erased candidates of an organization: when the day began (`day`), and how many
+-- candidates retention erased on it without confirmation (`erased`).
 CREATE TABLE retention_days (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   day INTEGER NOT NULL,
   erased INTEGER NOT NULL CHECK (erased >= 0)
 ) STRICT, WITHOUT ROWID;
 
--- The row that `GET /readyz` writes to prove that the file is writable. The writer also writes it to overwrite a failed
--- commit in the write-ahead log.
+-- The row that `GET /readyz` writes to prove that the database is writable. If a commit to the file fails, the writer
+-- also writes this row, to overwrite the failed commit in the write-ahead log.
 CREATE TABLE readiness (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   at INTEGER NOT NULL

@@ -20,7 +20,8 @@ impl Tally {
         self.due(now)
     }
 
-    /// Returns the count of events since the last record if there were any and an hour has passed.
+    /// Returns the count of events since the last record, or `None` if there were none or the last record is less than
+    /// an hour old.
     pub fn due(&mut self, now: Duration) -> Option<u64> {
         let waits = self.recorded_at.is_some_and(|at| now.saturating_sub(at) < PERIOD);
         if waits || self.count == 0 {

@@ -1,4 +1,4 @@
-//! The log thread gathers lines for a moment and writes them to standard error. It does not depend on their content.
+//! The log thread gathers lines for a moment and writes them to standard error.
 
 use std::io::Write as _;
 use std::sync::mpsc::{self, Receiver};

@@ -75,7 +75,7 @@ fn doctor_finds_no_problem_in_a_sound_installation_and_changes_nothing() {
     let service = serve_with_backup(&dir, &[]);
     let base_url = service.url();
     let args = [&BACKUPS[..], &["--base-url", &base_url]].concat();
-    finds_nothing(doctor(&dir, &args), "a service uses the file");
+    finds_nothing(doctor(&dir, &args), "a service or a command uses the file");
     service.stop("TERM").succeeded();
     let before = state(&dir);
     let stopped = doctor(&dir, &args);
@@ -200,7 +200,7 @@ fn a_base_url_that_leads_elsewhere_is_found() {
     let url = service.url();
     let everybody = [&BACKUPS[..], &["--base-url", &url, "--trusted-proxy", "0.0.0.0/0"]].concat();
     finds(&doctor(&dir, &everybody), "now", "proxy", "--trusted-proxy 0.0.0.0/0 trusts everybody", "ss ");
-    finds_nothing(at(&url), "a service uses the file");
+    finds_nothing(at(&url), "a service or a command uses the file");
     service.stop("TERM").succeeded();
     let untrusted = at("https://jobs.example.com");
     finds(&untrusted, "now", "proxy", "no proxy is trusted", "ss ");
@@ -224,7 +224,7 @@ fn certificates_are_examined_in_the_files_and_at_the_base_url() {
     let service = serve_with_backup(&dir, &TLS);
     let base_url = format!("https://localhost:{}", service.address.port());
     let with = |url: &str| doctor(&dir, &[&BACKUPS[..], &TLS, &["--base-url", url]].concat());
-    finds_nothing(with(&base_url), "a service uses the file");
+    finds_nothing(with(&base_url), "a service or a command uses the file");
     // The certificate does not name the address.
     let found = with(&format!("https://127.0.0.1:{}", service.address.port()));
     let rows: Vec<&str> = found.stdout.lines().collect();

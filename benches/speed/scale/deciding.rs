@@ -91,7 +91,7 @@ impl<'a> Deciding<'a> {
     }
 }
 
-/// Undoes decisions, except for their activity rows and usage rows.
+/// Undoes decisions, but leaves their activity rows and usage rows.
 fn open_again(connection: &Connection, batch: &[Decision], organization_of: impl Fn(usize) -> usize) {
     connection.execute_batch("BEGIN IMMEDIATE").unwrap();
     let run = |sql: &str, id: String| {

@@ -1,6 +1,7 @@
 //! `appliance doctor`: examines an installation, and prints the problems to correct, the most urgent first. The modules
 //! `file`, `clock`, `disk`, `proxy`, `tls` and `backup` each examine one part of the installation. No examination
-//! changes a file. Only the request of `proxy` makes a running service write the time of that request to its file.
+//! changes the content of a file. Only the request of `proxy` makes a running service write the time of that request to
+//! its file.
 
 mod args;
 mod backup;
@@ -42,7 +43,7 @@ pub fn run(args: &Args, world: &dyn World) -> Result<(), Failure> {
     for part in report.not_examined() {
         print_message(&format!("not examined: {part}"));
     }
-    let state = if patient.is_running { "a service uses the file" } else { "no service uses the file" };
+    let state = if patient.is_running { "a service or a command uses the file" } else { "no service uses the file" };
     match report.count() {
         0 => {
             print_message(&format!("no problem was found; {state}"));

@@ -244,8 +244,8 @@ fn start_deliveries(ctx: &Ctx, settings: hr::Settings) -> Result<hr::Worker, Fai
     started.map_err(|error| Failure::new(format!("the service cannot start: {error}")))
 }
 
-/// Returns a future that resolves at the first SIGTERM or SIGINT. A second signal ends the process at once. No answered
-/// change is lost, because each change is committed before its response.
+/// Returns a future that resolves at the first SIGTERM or SIGINT. A second signal ends the process at once. No
+/// confirmed change is lost, because each change is committed before its response.
 fn stop_signal(manager: Arc<ServiceManager>) -> Result<impl Future<Output = ()>, Failure> {
     let mut terminate = listen_for(SignalKind::terminate())?;
     let mut interrupt = listen_for(SignalKind::interrupt())?;

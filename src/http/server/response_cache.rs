@@ -3,7 +3,7 @@
 //!
 //! A cached response records the organization that it shows, and the number of the newest portal change when its data
 //! was read. The store reports whether the portal of that organization has changed since then. A durable change by this
-//! service is visible in the next response. If there are other servers, so are their durable changes, because the gate
+//! service is visible in the next response. A durable change by another server is visible then too, because the gate
 //! compares the change numbers first (`gate::cached`). Every other change is visible within 200 ms. A response without
 //! data from the database stays current for as long as the service runs.
 //!
@@ -60,7 +60,7 @@ struct PoolUse {
     bytes: usize,
     bytes_by_organization: HashMap<Option<OrganizationId>, usize>,
     /// The maximum size of the pool. A full pool evicts the responses of the organization with the most bytes. One path
-    /// can be spelled in many ways, but the responses to all spellings count toward the limit of their organization.
+    /// can be spelled in many ways, but the responses to all spellings count towards the limit of their organization.
     bytes_max: usize,
     /// The maximum number of bytes for each organization. If another response would exceed this limit, the pool first
     /// evicts all responses of the organization.

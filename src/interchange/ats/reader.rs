@@ -14,9 +14,10 @@ use crate::interchange::findings::escaped;
 use crate::interchange::json::{self, Strict};
 
 impl Export {
-    /// Parses a file: an array of the resource that the file is named after, a response that contains this array, or an
-    /// object in which each member is an array of the resource that the member is named after. Ignores members with
-    /// other names, and adds a notice about each of them that is not in [`System::paging`].
+    /// Parses a file. It contains an array of the resource that the file is named after, or a response with this array,
+    /// or an object with an array for each of several resources, each in a member named after its resource. Ignores
+    /// members that are named after no resource, and adds a notice about each of them that is not in
+    /// [`System::paging`].
     ///
     /// # Errors
     /// A sentence with the position of the error if the file is none of these, is not JSON or contains a member twice.
@@ -26,7 +27,7 @@ impl Export {
     }
 }
 
-/// A seed that parses a file: an array of the resource in its name, or an object of arrays.
+/// A seed that parses a file: an array of the resource that the file is named after, or an object of arrays.
 struct FileSeed<'a> {
     name: &'a str,
     export: &'a mut Export,

@@ -10,7 +10,7 @@
 pub(super) struct Record {
     /// The line of the input on which the record begins, counted from 1.
     pub(super) line: usize,
-    /// The cells, without quotes.
+    /// The cells, without their enclosing quotes.
     pub(super) cells: Vec<String>,
     /// Syntax faults. If there are any, the cells are unreliable.
     pub(super) faults: Vec<String>,

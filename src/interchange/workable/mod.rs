@@ -1,7 +1,7 @@
 //! Imports saved responses from Workable's API (v3), namely those of `GET /jobs`, `GET /candidates` and `GET /stages`.
 //! A candidate in Workable belongs to at most one job. A candidate with a job becomes a candidate with one application.
-//! The import skips candidates without a job. The responses for a single candidate or job have more members. The arrays
-//! in the files may also contain items from these responses.
+//! The import skips candidates without a job. The response for a single candidate or job has more members than an item
+//! of these lists. The arrays in the files may also contain such responses.
 //!
 //! The members follow Workable's API reference.
 

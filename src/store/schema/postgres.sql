@@ -1,13 +1,13 @@
 -- The schema for PostgreSQL 15 and later, in the order of `schema.sql`, which has the comments on the tables. A test
--- compares the two texts.
+-- compares the two schemas.
 --
 -- Every text column has the collation "C", so that PostgreSQL compares and sorts text by its bytes, as SQLite does,
 -- regardless of the collation of the database. Booleans are bigint with the values 0 and 1, so that the same statements
 -- run on both engines.
 --
--- A `number` that SQLite assigns is an identity column. Its values increase, but the order of commits can differ from
--- their order, and a rolled-back transaction leaves a gap. Neither is true of `activities`, whose numbers the program
--- assigns.
+-- A `number` that SQLite assigns is an identity column here. Its values increase, but transactions can commit in
+-- another order, and a rolled-back transaction leaves a gap. The numbers of `activities` have no gaps and follow the
+-- order of commits, because the program assigns them in order.
 
 CREATE TABLE organizations (
   id text COLLATE "C" NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id !~ '[^A-Za-z0-9_-]'),
@@ -506,8 +506,8 @@ BEGIN
   END IF;
   RETURN new;
 END $$;
--- A condition of a trigger cannot contain a query in PostgreSQL, so the function checks which rows may lose their
--- detail.
+-- In PostgreSQL, the condition of a trigger cannot contain a query. The function therefore checks which rows may lose
+-- their detail.
 CREATE FUNCTION activities_erase() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NOT (new.detail = '{}' AND new.salt IS NULL AND new.number = old.number AND new.id = old.id
@@ -535,7 +535,7 @@ FOR EACH ROW EXECUTE FUNCTION activities_refuse();
 CREATE TRIGGER activities_stay_as_they_are
 BEFORE UPDATE ON activities
 FOR EACH ROW EXECUTE FUNCTION activities_erase();
--- SQLite has no TRUNCATE. In PostgreSQL, TRUNCATE runs no row trigger.
+-- SQLite has no TRUNCATE. In PostgreSQL, TRUNCATE fires no row trigger, so a statement trigger refuses it.
 CREATE TRIGGER activities_are_not_truncated
 BEFORE TRUNCATE ON activities
 FOR EACH STATEMENT EXECUTE FUNCTION activities_refuse();
@@ -624,8 +624,8 @@ CREATE TABLE portal_changes (
   number bigint NOT NULL UNIQUE
 );
 
--- Two transactions that take the same number conflict on it, so that no number is committed after a greater one. A
--- cache that has seen a number would otherwise miss a smaller one.
+-- The numbers are unique, so two transactions that take the same number conflict. The numbers are therefore committed
+-- in increasing order. Otherwise, a cache that has seen a number would miss a smaller one.
 CREATE FUNCTION portal_changes_count(changed text) RETURNS void LANGUAGE sql AS $$
   INSERT INTO portal_changes (organization_id, number)
   SELECT changed, coalesce(max(number), 0) + 1 FROM portal_changes WHERE true

@@ -41,8 +41,8 @@ const WORK_MAX: Duration = Duration::from_millis(10);
 /// milliseconds in total.
 const STAGED_MAX: usize = 128;
 
-/// The pause between two transactions. Other connections can take the write lock in this pause. In the first 100 ms of a
-/// wait, SQLite polls the lock at least every 25 ms.
+/// The pause between two transactions. Other connections can take the write lock in this pause. In the first 100 ms of
+/// a wait, SQLite polls the lock at least every 25 ms.
 const PAUSE: Duration = Duration::from_millis(25);
 
 /// A running import.
@@ -116,8 +116,8 @@ impl<'w> Staging<'w> {
         decided
     }
 
-    /// Publishes the decided applications. Returns the number of skipped applications, which the database no longer
-    /// allowed. After an error, the service or the next import publishes the rest.
+    /// Publishes the decided applications. Returns the number of applications that were skipped because the data had
+    /// changed since they were staged. After an error, the service or the next import publishes the rest.
     pub fn finish(&mut self) -> Result<usize, Error> {
         while self.act(|tx, is_over| publish_slice(tx, is_over))? {}
         let number = self.number;
@@ -288,8 +288,8 @@ pub(super) fn settle(tx: &Tx<'_>, candidate: &CandidateId) -> Result<(), Error> 
     Ok(())
 }
 
-/// Moves a row to the tables of applications. A row that the database no longer allows is deleted and counted as
-/// skipped. If the skipped row is a hire, its position becomes free again.
+/// Moves a row to the tables of applications. If this is no longer possible because the data has changed since the row
+/// was staged, deletes the row and counts it as skipped. If the skipped row is a hire, its position becomes free again.
 fn publish(tx: &Tx<'_>, row: &ImportRow) -> Result<(), Error> {
     let ImportRow { number, import, staged } = row;
     let status = staged.application.status;

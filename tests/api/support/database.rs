@@ -81,8 +81,8 @@ pub(super) fn create(directory: &Path) -> (PathBuf, String) {
     (PathBuf::from(server.url(USER, &name, "sslmode=disable")), admin_secret.clone())
 }
 
-/// Removes the database of a test from the PostgreSQL server, which would need gigabytes for the databases of all
-/// tests.
+/// Removes the database of a test from the PostgreSQL server. Otherwise, the server would need gigabytes for the
+/// databases of all tests.
 pub(super) fn remove(db: &Path) {
     if is_server(db) {
         PREPARED.administer(&format!("DROP DATABASE {} WITH (FORCE)", name(db)));

@@ -12,7 +12,7 @@ from common import shim
 
 ENTRY = struct.Struct("<IIqqqq")
 SECTOR = 512
-# Files that no state includes: SQLite rebuilds the first after a crash, and the second is always empty.
+# Files that no state of the disk includes: SQLite rebuilds the first after a crash, and the second is always empty.
 IGNORED = ("-shm", ".lock")
 POLICIES = ("lost", "written", "some", "torn", "last torn")
 

@@ -47,7 +47,7 @@ struct SecurityPage {
     backups: Option<BackupPart>,
 }
 
-/// A member, and the search that finds them on the page of the members.
+/// A member, and the search that finds them on the members page.
 struct MemberLink {
     name: String,
     query: String,

@@ -33,7 +33,7 @@ struct HirePage {
     back: String,
     seen: String,
     effects: Vec<String>,
-    /// The reason why the hire is not possible.
+    /// The reason why the hire is not possible. `None` if it is possible.
     obstacle: Option<&'static str>,
     button: String,
     requires_position_id: bool,

@@ -3,16 +3,16 @@
 use super::ByLanguage;
 
 pub(in crate::http) struct JoinTexts {
-    /// The title: `{name}`.
+    /// The title, with `{name}`.
     pub(in crate::http) title: &'static str,
-    /// The person who made the link: `{name}`.
+    /// The person who made the link, with `{name}`.
     pub(in crate::http) invited_by: &'static str,
-    /// The organizations that the user joins: `{organizations}`.
+    /// The organizations that the user joins, with `{organizations}`.
     pub(in crate::http) invited_to: &'static str,
-    /// The address with which the user signs in: `{email}`.
+    /// The address with which the user signs in, with `{email}`.
     pub(in crate::http) account: &'static str,
     pub(in crate::http) new_password: &'static str,
-    /// The hint below a new password: `{min}`.
+    /// The hint below a new password, with `{min}`.
     pub(in crate::http) password_hint: &'static str,
     pub(in crate::http) set_button: &'static str,
     /// The text and the button of the demo, which asks for no password.
@@ -31,7 +31,7 @@ pub(in crate::http) static JOIN: ByLanguage<JoinTexts> = ByLanguage {
     en: JoinTexts {
         title: "Welcome, {name}",
         invited_by: "{name} gave you this link.",
-        invited_to: "This link opens the recruiting console of {organizations}.",
+        invited_to: "This link opens the staff console of {organizations}.",
         account: "You sign in as {email}.",
         new_password: "Choose a password",
         password_hint: "At least {min} characters. Several unrelated words work well.",
