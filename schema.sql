@@ -269,7 +269,7 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
 CREATE INDEX idempotency_keys_of_candidate ON idempotency_keys (candidate_id) WHERE candidate_id IS NOT NULL;
 
--- A job at an organization, with one or more equal positions. `hired` is the number of filled `positions`: all of them
+-- A job at an organization, with one or more identical positions. `hired` is the number of filled `positions`: all of them
 -- in a filled role, and fewer in an open one. `close_reason`: why the role was closed. `shown_since`: when the public
 -- part of the role last changed. Changes by a decision do not count, because decisions become visible later.
 -- `closes_on`: the last day on which the role accepts signups, in the organization's time zone. The service closes the
@@ -357,9 +357,9 @@ CREATE TABLE candidates (
 CREATE INDEX candidates_of_organization ON candidates (organization_id, number);
 CREATE INDEX candidates_erased ON candidates (number) WHERE erased_at IS NOT NULL;
 
--- The words by which a search finds candidates, folded (without case and accents): the words of names, and the other
--- words of addresses. The words of names are separate, so that a search for a name does not read words that all
--- addresses share. If few rows match a word, the search reads all of them. For a frequent word, the search reads one
+-- The words by which a search finds candidates, folded (without case and accents): the words of a candidate's name, and
+-- those words of the address that are not in the name. The words of names are separate, so that a search for a name
+-- does not read words that all addresses share. If few rows match a word, the search reads all of them. For a frequent word, the search reads one
 -- `block` of candidates after another, newest first. The cost of a page therefore does not grow with the number of
 -- candidates.
 CREATE TABLE candidate_words (
@@ -483,8 +483,8 @@ CREATE TABLE status_pages (
   CHECK ((candidate_role_id IS NULL) = (signup_id IS NOT NULL))
 ) STRICT;
 
--- The SHA-256 of the tokens of spent links. The service stores them for at least a day, because applicants can submit
--- the form that created a link again for a day.
+-- The SHA-256 of the tokens of spent links. The service stores them for at least a day, because, for a day,
+-- applicants can resubmit the form that created the link.
 CREATE TABLE spent_links (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   spent_at INTEGER NOT NULL
@@ -745,8 +745,9 @@ CREATE INDEX import_rows_of_candidate ON import_rows (candidate_id);
 CREATE INDEX import_rows_hired ON import_rows (role_id) WHERE status = 'Hired';
 
 -- Change numbers, by which caches in memory notice changes. Triggers increase them, no matter which process makes a
--- change. When the public content of a portal changes, a trigger gives the portal a number that is greater than those
--- of all portals. The number in `credential_changes` counts the changes to all keys and users.
+-- change. When the public content of a portal changes, a trigger gives the portal a number that is greater than all
+-- earlier ones. The number in `credential_changes` counts the changes to keys and users that affect
+-- cached keys.
 CREATE TABLE portal_changes (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   number INTEGER NOT NULL UNIQUE

@@ -1,4 +1,5 @@
-//! Reasons why `serve` would not start with its options, regardless of where each option is set.
+//! Problems in the options that prevent `serve` from starting. An option can come from a flag, a variable or the
+//! settings file.
 
 use super::failure::{EXIT_CONFIG, EXIT_USAGE, Failure};
 use super::settings_file::{Origin, Resolved};

@@ -1,7 +1,8 @@
-//! Pending sign-ins: the password was correct, and the second factor has not been checked yet.
+//! Pending sign-ins: the user has entered the password or used a sign-in link, and the service has not checked the
+//! second factor yet.
 //!
-//! A pending sign-in is not a session. The service stores nothing about it: a signed field in the form of the second
-//! step proves that the password was correct. The field is bound to the user and to their current password.
+//! A pending sign-in is not a session. The service stores nothing about it: a signed proof in a cookie shows that the
+//! first step succeeded. The proof is bound to the user and to their current password.
 
 use super::form::{ID_RANDOM_BYTES, SignedForm};
 use super::id::UserId;
@@ -11,13 +12,13 @@ use super::timestamp::Timestamp;
 /// The reason why a pending sign-in cannot be completed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PendingFault {
-    /// The field was not created by this service for this user, or the password has changed.
+    /// This service did not create the proof for this user, or the password has changed.
     Invalid,
     /// The time for the second step is over, or the clock was set back.
     TooLate,
 }
 
-/// Returns the field for the form of the second step.
+/// Returns the proof of the first step. `password_hash` is empty for a user without a password.
 pub fn begin(
     secret: &[u8; 32],
     random: &[u8; ID_RANDOM_BYTES],
@@ -28,23 +29,24 @@ pub fn begin(
     SignedForm::new(random, now).signed(secret, &link(user, password_hash))
 }
 
-/// Succeeds if the field proves that the user has entered the current password within the last five minutes.
+/// Succeeds if the proof shows that the user has completed the first step within the last five minutes, and that the
+/// password has not changed since.
 ///
 /// # Errors
 /// Returns the reason why the sign-in cannot be completed.
 pub fn verify(
     secret: &[u8; 32],
-    field: &str,
+    proof: &str,
     user: &UserId,
     password_hash: &str,
     now: Timestamp,
 ) -> Result<(), PendingFault> {
-    let form = SignedForm::verify(secret, &link(user, password_hash), field).ok_or(PendingFault::Invalid)?;
+    let form = SignedForm::verify(secret, &link(user, password_hash), proof).ok_or(PendingFault::Invalid)?;
     let is_in_time = form.created_at <= now && now.since(form.created_at) < PENDING_SIGN_IN_FOR;
     if is_in_time { Ok(()) } else { Err(PendingFault::TooLate) }
 }
 
-/// Returns the string to which the signature binds the field. On a signup form, the signature binds the field to the
+/// Returns the string to which the signature binds the proof. The signature of a signup form binds its field to the
 /// token of the signup link instead. A token contains no space, so a field from a signup form is never valid here.
 fn link(user: &UserId, password_hash: &str) -> String {
     format!("sign-in {user} {password_hash}")
@@ -61,18 +63,18 @@ mod tests {
     fn a_pending_sign_in_is_bound_to_its_user_and_password_and_ends_after_five_minutes() {
         let user = |id| UserId::parse(id).unwrap();
         let at = |seconds: i64| Timestamp::from_micros(1_700_000_000_000_000 + seconds * 1_000_000);
-        let field = begin(&SECRET, &[1; ID_RANDOM_BYTES], &user("ada"), "hash", at(0));
+        let proof = begin(&SECRET, &[1; ID_RANDOM_BYTES], &user("ada"), "hash", at(0));
         let (invalid, too_late) = (Err(PendingFault::Invalid), Err(PendingFault::TooLate));
         for (secret, text, id, hash, now, expected) in [
-            (SECRET, field.as_str(), "ada", "hash", 0, Ok(())),
-            (SECRET, &field, "ada", "hash", 299, Ok(())),
-            (SECRET, &field, "ada", "hash", 300, too_late),
-            (SECRET, &field, "ada", "hash", -1, too_late),
-            (SECRET, &field, "bob", "hash", 0, invalid),
-            (SECRET, &field, "ada", "other", 0, invalid),
-            ([8; 32], &field, "ada", "hash", 0, invalid),
+            (SECRET, proof.as_str(), "ada", "hash", 0, Ok(())),
+            (SECRET, &proof, "ada", "hash", 299, Ok(())),
+            (SECRET, &proof, "ada", "hash", 300, too_late),
+            (SECRET, &proof, "ada", "hash", -1, too_late),
+            (SECRET, &proof, "bob", "hash", 0, invalid),
+            (SECRET, &proof, "ada", "other", 0, invalid),
+            ([8; 32], &proof, "ada", "hash", 0, invalid),
             (SECRET, "", "ada", "hash", 0, invalid),
-            (SECRET, &field[1..], "ada", "hash", 0, invalid),
+            (SECRET, &proof[1..], "ada", "hash", 0, invalid),
         ] {
             assert_eq!(verify(&secret, text, &user(id), hash, at(now)), expected, "{text} {id} {hash} {now}");
         }

@@ -81,7 +81,7 @@ pub fn read_config_of(path: &Path) -> Result<Arc<ClientConfig>, String> {
     let mut roots = RootCertStore::empty();
     roots.add_parsable_certificates(CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok));
     if roots.is_empty() {
-        return Err(format!("{shown} has no certificate of an authority; give a PEM file"));
+        return Err(format!("{shown} has no certificate of an authority; use a PEM file"));
     }
     config_trusting(roots)
 }

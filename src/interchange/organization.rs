@@ -1,5 +1,5 @@
-//! The organization object in the interchange document: its settings, members and roles, and the candidates that the
-//! roles share.
+//! The organization object in the interchange document: its settings, members and roles, and the candidates of all
+//! roles.
 
 use serde::Serialize;
 use serde_json::{Map, Value};

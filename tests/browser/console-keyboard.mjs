@@ -56,7 +56,7 @@ async function publish(page, { press, pressBoth, type, tabTo }) {
   await press('Enter', () => page.frameLocator('iframe[name=preview]').locator('strong', { hasText: 'lights' }).waitFor());
   // In the tab order, the button that opens the role comes before the preview.
   await tabTo(({ value }) => value === 'open', 'Shift+Tab');
-  await press('Enter', shows(page, '[role=status]'));
+  await press('Enter', shows(page, '.notice[role=status]'));
   return role;
 }
 

@@ -55,7 +55,10 @@ export const ACTS = {
   reorder: { page: 'steps', send: (page) => page.locator('.pipeline li').first().locator('button[value=down]').click() },
 };
 
-const PAIRS = Object.keys(ACTS).flatMap((first) => Object.keys(ACTS).map((second) => [first, second]));
+const NAMES = Object.keys(ACTS);
+// With SHORT, each pair of acts happens in only one of its two orders.
+const isWanted = (first, second) => !process.env.SHORT || first <= second === ((first + second) % 2 === 0);
+const PAIRS = NAMES.flatMap((one, first) => NAMES.filter((_, second) => isWanted(first, second)).map((other) => [one, other]));
 
 /// Returns an interchange document in which each pair has a role of its own, with one candidate.
 function company() {
@@ -135,7 +138,7 @@ export async function check(browser, _, fault) {
       fault(`${name}: the second act was answered with ${status}: ${text.slice(0, 300)}`);
     }
   }
-  console.log(`  ${PAIRS.length} ordered pairs: both acts succeeded for ${counts.both}, only the first for ${counts.one}`);
+  console.log(`  ${PAIRS.length} pairs: both acts succeeded for ${counts.both}, only the first for ${counts.one}`);
   service.kill();
   await new Promise((resolve) => service.on('exit', resolve));
   await run('check', '--db', 'two.db');

@@ -16,8 +16,8 @@ use super::open_error::OpenError;
 use super::tls::{self, Roots, Verification};
 use crate::db::location::{is_ambiguous, is_server};
 
-/// The maximum time for a TCP connection to one address. A connection in the same data centre takes milliseconds; after
-/// a lost packet, the system tries again after one second and after three.
+/// The maximum time for connecting to one address by TCP. In the same data centre, this takes milliseconds; after a
+/// lost packet, the system tries again after one second and after three.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The settings of the keepalive probes, which detect a server that has disappeared without closing the connection. The
@@ -158,7 +158,7 @@ fn refuse_unsupported(config: &Config) -> Result<(), OpenError> {
         return refuse("channel_binding=require is not supported; use sslmode=verify-full");
     }
     if config.get_target_session_attrs() == TargetSessionAttrs::ReadOnly {
-        return refuse("the service needs a server that accepts writes, so target_session_attrs must be read-write");
+        return refuse("the service needs a server that accepts writes, so target_session_attrs must not be read-only");
     }
     if config.get_options().is_some() {
         return refuse("options is not supported, because the service chooses the settings of its sessions");

@@ -78,7 +78,7 @@ fn read(roots: &Roots) -> Result<RootCertStore, String> {
             let pem = std::fs::read(path).map_err(|error| format!("sslrootcert {shown} cannot be read: {error}"))?;
             store.add_parsable_certificates(CertificateDer::pem_slice_iter(&pem).filter_map(Result::ok));
             if store.is_empty() {
-                return Err(format!("sslrootcert {shown} has no certificate of an authority; give a PEM file"));
+                return Err(format!("sslrootcert {shown} has no certificate of an authority; use a PEM file"));
             }
         }
     }

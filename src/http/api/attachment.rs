@@ -45,8 +45,8 @@ fn decode(_: &Ctx, request: &Request) -> Result<DownloadInput, Error> {
     })
 }
 
-/// `GET /api/v1/candidates/{id}/documents/{documentId}`: the attachment exactly as it was uploaded. Browsers save the
-/// attachment and do not display it.
+/// `GET /api/v1/candidates/{id}/documents/{documentId}`: the attachment, byte for byte as it was uploaded or imported.
+/// Browsers save the attachment and do not display it.
 ///
 /// # Errors
 /// `not_found` if the candidate does not exist, the caller may not see them, or they have no such attachment.

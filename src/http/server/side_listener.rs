@@ -50,9 +50,9 @@ pub async fn serve_metrics(listener: TcpListener, ctx: Arc<Ctx>) {
     serve(&listener, METRICS_CONNECTIONS_MAX, limit, &builder(), answer).await;
 }
 
-/// Redirects every request to a URL below the base URL, usually with the same path and query, while the future is
-/// polled. If the service orders its certificate, also answers the challenges of the authority. Until there is a
-/// certificate, other requests get a 503, because the base URL cannot be reached.
+/// Redirects requests to a URL below the base URL, usually with the same path and query, while the future is polled. If
+/// the service orders its certificate, also answers the challenges of the authority. Until there is a certificate, the
+/// other requests get a 503, because the base URL cannot be reached.
 pub async fn serve_redirects(listener: TcpListener, ctx: Arc<Ctx>) {
     let limit = ConnectionLimit::new(CLIENT_REDIRECT_CONNECTIONS_MAX, ctx.settings.trusted_proxies.clone());
     let answer = move |request: Request<Incoming>| {

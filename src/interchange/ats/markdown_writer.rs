@@ -47,7 +47,8 @@ impl Emphasis {
 struct List {
     /// The number of the next item, for a numbered list.
     next: Option<usize>,
-    /// The width of the marker of the current item; 0 before the first item.
+    /// The width of the marker of the current item; 0 before the first item, and in a list that is nested too deeply to
+    /// be indented.
     width: usize,
 }
 

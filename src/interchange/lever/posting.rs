@@ -1,4 +1,4 @@
-//! Postings ("Postings" in Lever's documentation).
+//! The resource "Postings" in Lever's documentation. A posting is a role.
 
 use crate::domain::text::NAME_CHARACTERS_MAX;
 use crate::interchange::ats::Export;

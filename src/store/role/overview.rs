@@ -8,7 +8,7 @@ use crate::domain::id::{OrganizationId, RoleId};
 use crate::domain::role::RoleStatus;
 use crate::domain::timestamp::Timestamp;
 
-/// Numbers about a role's applications in progress, except those that are put aside.
+/// Numbers about a role's applications in progress, except those that are put aside or have passed every step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct RoleOverview {
     /// The number of candidates at the first step.

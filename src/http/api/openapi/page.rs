@@ -245,7 +245,7 @@ fn code(value: &Value) -> String {
     escape(&value.as_str().map_or_else(|| value.to_string(), str::to_owned))
 }
 
-/// Returns an anchor for links. An anchor contains only ASCII letters, digits and hyphens.
+/// Returns the anchor to which links point. An anchor contains only ASCII letters, digits and hyphens.
 fn anchor(kind: &str, name: &str) -> String {
     let plain = name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '-' });
     format!("{kind}-{}", plain.collect::<String>())

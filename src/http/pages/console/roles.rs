@@ -40,7 +40,7 @@ struct RolesPage {
     tabs: Vec<StatusTab>,
     roles: Vec<RoleRow>,
     next_cursor: Option<String>,
-    /// The text of a status without roles.
+    /// The text for a status without roles.
     none: &'static str,
     status: &'static str,
 }

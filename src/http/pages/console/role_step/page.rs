@@ -62,7 +62,7 @@ struct StepView {
     /// The position, counted from 1.
     order: usize,
     is_last: bool,
-    /// The number of candidates at the step, in words.
+    /// The number of candidates at the step, such as "3 candidates are here".
     people: Option<String>,
     up: String,
     down: String,
@@ -212,7 +212,8 @@ impl StepPage {
         fill(self.words.full, &[("count", &STEPS_MAX.to_string())])
     }
 
-    /// Shows the reason why an act on a step was refused. The form still contains the typed values.
+    /// Shows the reason why an act on a step was refused. The form still contains the typed values, unless the step or
+    /// the pipeline has changed.
     pub(super) fn refuse(&mut self, id: &RoleStepId, fault: &Fault) {
         let words = self.words;
         let (message, typed) = match fault {
