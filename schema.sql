@@ -8,8 +8,9 @@
 -- A customer of the service. It owns its roles and candidates, with all their records. Only admins see a disabled
 -- organization, and its portal is not available. `retention_days`: the retention period; null to retain candidates
 -- forever. `privacy_notice`: the text that candidates consent to, in Markdown; blank for the service's own text.
--- `decision_visible_after_hours`: candidates see a rejection, a hire or the reversal of a hire after this delay; null
--- for never. `require_second_factor`: all members must have a second factor, not only owners and admins.
+-- `decision_visible_after_hours`: candidates see a rejection, a hire, the reversal of a hire or the end of the role
+-- after this delay; null for never. `require_second_factor`: all members must have a second factor, not only owners and
+-- admins.
 CREATE TABLE organizations (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   slug TEXT NOT NULL,
@@ -208,7 +209,7 @@ CREATE INDEX api_keys_of_user ON api_keys (user_id);
 -- One row for each request that a key authenticated, unless the service answered it with 429 or 503. `at` strictly
 -- increases across all keys, so each insert is an append. `number` counts the key's rows, starting with 1. The newest
 -- row therefore has the statistics of the key: its last request (`at`) and its number of requests (`number`).
--- `previous_at` is the `at` of the key's previous row. From any row, a page can therefore follow the key's earlier
+-- `previous_at` is the `at` of the key's previous row. From any row, a query can therefore follow the key's earlier
 -- rows.
 CREATE TABLE api_key_usage (
   at INTEGER NOT NULL PRIMARY KEY,
@@ -253,8 +254,8 @@ CREATE TABLE api_key_usage_moves (
 
 -- Stored responses to requests with an Idempotency-Key. A response is valid for a day. `fingerprint` is the SHA-256 of
 -- the request. If a response contains a secret, the row has only the id of the created record (`made_id`). If the
--- candidate of a response was erased, the row has no body, its fingerprint is 32 zero bytes, and a digest replaces the
--- caller's key.
+-- candidate of a response was erased, or the signup of a response was deleted, the row has no body, its fingerprint is
+-- 32 zero bytes, and a digest replaces the caller's key.
 CREATE TABLE idempotency_keys (
   key_number INTEGER NOT NULL REFERENCES api_keys (number),
   idempotency_key TEXT NOT NULL CHECK (length(idempotency_key) BETWEEN 1 AND 255),
@@ -269,12 +270,12 @@ CREATE TABLE idempotency_keys (
 CREATE INDEX idempotency_keys_by_time ON idempotency_keys (created_at);
 CREATE INDEX idempotency_keys_of_candidate ON idempotency_keys (candidate_id) WHERE candidate_id IS NOT NULL;
 
--- A job at an organization, with one or more identical positions. `hired` is the number of filled `positions`: all of them
--- in a filled role, and fewer in an open one. `close_reason`: why the role was closed. `shown_since`: when the public
--- part of the role last changed. Changes by a decision do not count, because decisions become visible later.
--- `closes_on`: the last day on which the role accepts signups, in the organization's time zone. The service closes the
--- role on the next day. `ended_at`: when the role was filled or closed. If a filled role is closed later, this time
--- does not change.
+-- A job at an organization, with one or more identical positions. `hired` is the number of filled `positions`: all of
+-- them in a filled role, and fewer in an open one. `close_reason`: why the role was closed. `shown_since`: when the
+-- public part of the role last changed. Changes that a decision causes do not count, because decisions become visible
+-- later. `closes_on`: the last day on which the role accepts signups, in the organization's time zone. The service
+-- closes the role on the next day. `ended_at`: when the role was filled or closed. If a filled role is closed later,
+-- this time does not change.
 CREATE TABLE roles (
   id TEXT NOT NULL PRIMARY KEY CHECK (length(id) BETWEEN 1 AND 64 AND id NOT GLOB '*[^A-Za-z0-9_-]*'),
   organization_id TEXT NOT NULL REFERENCES organizations (id),
@@ -359,9 +360,9 @@ CREATE INDEX candidates_erased ON candidates (number) WHERE erased_at IS NOT NUL
 
 -- The words by which a search finds candidates, folded (without case and accents): the words of a candidate's name, and
 -- those words of the address that are not in the name. The words of names are separate, so that a search for a name
--- does not read words that all addresses share. If few rows match a word, the search reads all of them. For a frequent word, the search reads one
--- `block` of candidates after another, newest first. The cost of a page therefore does not grow with the number of
--- candidates.
+-- does not read words that all addresses share. If few rows match a word, the search reads all of them. For a frequent
+-- word, the search reads one `block` of candidates after another, newest first. The cost of a page therefore does not
+-- grow with the number of candidates.
 CREATE TABLE candidate_words (
   organization_id TEXT NOT NULL REFERENCES organizations (id),
   in_name INTEGER NOT NULL CHECK (in_name IN (0, 1)),
@@ -483,8 +484,8 @@ CREATE TABLE status_pages (
   CHECK ((candidate_role_id IS NULL) = (signup_id IS NOT NULL))
 ) STRICT;
 
--- The SHA-256 of the tokens of spent links. The service stores them for at least a day, because, for a day,
--- applicants can resubmit the form that created the link.
+-- The SHA-256 of the tokens of spent links. Applicants can resubmit a form for a day, so the service stores the digest
+-- of its spent link for at least as long.
 CREATE TABLE spent_links (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   spent_at INTEGER NOT NULL
@@ -720,9 +721,9 @@ CREATE TABLE hr_attempts (
 --   tables, a few in each transaction. `skipped` counts the rows that were deleted instead, because the data had
 --   changed since they were staged. If the command ended early, the import stays in this state until the next import
 --   begins.
--- - `decided_at` is null and `skipped` is above 0: the import was dropped, or it is complete but skipped rows. Its rows
---   are gone, but the pages of the database can still contain their bytes. The service deletes the import after page
---   wiping.
+-- - `decided_at` is null and `skipped` is above 0: the import was dropped, or is complete, but some rows were skipped.
+--   Its rows are gone, but the pages of the database can still contain their bytes. The service deletes the import
+--   after page wiping.
 --
 -- A complete import that skipped no rows is deleted without page wiping.
 CREATE TABLE imports (
@@ -746,8 +747,7 @@ CREATE INDEX import_rows_hired ON import_rows (role_id) WHERE status = 'Hired';
 
 -- Change numbers, by which caches in memory notice changes. Triggers increase them, no matter which process makes a
 -- change. When the public content of a portal changes, a trigger gives the portal a number that is greater than all
--- earlier ones. The number in `credential_changes` counts the changes to keys and users that affect
--- cached keys.
+-- earlier ones. The number in `credential_changes` counts the changes to keys and users that affect cached keys.
 CREATE TABLE portal_changes (
   organization_id TEXT NOT NULL PRIMARY KEY REFERENCES organizations (id),
   number INTEGER NOT NULL UNIQUE
@@ -826,8 +826,8 @@ BEGIN
   UPDATE credential_changes SET number = number + 1 WHERE id = 1;
 END;
 
--- The believed time. The service writes it every few minutes and when it stops. A confirmation by an admin that the
--- machine's clock is right also sets it. `confirmations` is the number of these confirmations.
+-- The believed time. The service writes it every few minutes and when it stops. The time is also set when an admin
+-- confirms that the machine's clock is right. `confirmations` is the number of these confirmations.
 CREATE TABLE believed_clock (
   id INTEGER NOT NULL PRIMARY KEY CHECK (id = 1),
   believed_at INTEGER NOT NULL,

@@ -59,7 +59,7 @@ const APPEND_USAGE: &str =
     "INSERT INTO api_key_usage (at, key_number, number, previous_at, method, path, ip, user_agent, auth_endpoint)
     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)";
 
-/// Figures that must be equal after the same decisions.
+/// Figures that must be equal in the service's file and in the raw file after the same decisions.
 const FIGURES: [&str; 8] = [
     "SELECT group_concat(concat_ws(' ', organization_id, open_roles, open_positions, in_progress, hired,
        not_selected, withdrawn)) FROM organization_statuses",

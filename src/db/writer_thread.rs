@@ -101,8 +101,8 @@ impl<H: Hooks> WriterThread<H> {
         rows.len() == 1
     }
 
-    /// Wakes the thread for queued jobs, and commits queued rows: with SQLite, on the caller's thread if the connection
-    /// is free, and otherwise on the writer thread.
+    /// Wakes the thread for queued jobs, and commits queued rows: with SQLite, on the caller's thread if this needs no
+    /// waiting, and otherwise on the writer thread.
     pub(crate) fn flush(&self) {
         self.shared.writer.wake_for_jobs();
         if self.shared.rows().is_empty() {

@@ -1,10 +1,10 @@
 //! The SQL, with a file or folder for each kind of record, and the store of a running service (`service.rs`).
 //!
 //! A record's module contains the SQL for the record. Its functions must not use `service.rs`, HTTP or `rusqlite`. They
-//! run in the transaction that the calling function passes in. Only background jobs, and steps of a start or a command,
-//! open connections, through `db`. A JSON object that an organization defines is stored as text, and `theme` and
-//! `description` read the fields that the service uses. The rules are in `domain`. This file only declares modules,
-//! and re-exports names for the layers above.
+//! run in the transaction that the calling function passes in. Only background jobs and the code that starts the
+//! service or a command open connections, through `db`. A JSON object that an organization defines is stored as text,
+//! and `theme` and `description` read the fields that the service uses. The rules are in `domain`. This file only
+//! declares modules, and re-exports names for the layers above.
 
 pub mod access;
 pub mod activity;

@@ -4,8 +4,8 @@ use argon2::password_hash::phc::Output;
 use argon2::{Algorithm, Argon2, Block, Params, Version};
 
 /// Reusable memory for one password hash at a time. The memory grows to the size that the most demanding hash has
-/// needed, and is not freed between hashes. The memory is cleared after each hash, so it contains no trace of a
-/// password between two hashes.
+/// needed, and is freed only when this value is dropped. The memory is cleared after each hash, so it contains no trace
+/// of a password between two hashes.
 #[derive(Default)]
 pub struct HashMemory {
     blocks: Vec<Block>,

@@ -25,7 +25,7 @@ fn organizations_are_listed_oldest_first() {
 }
 
 #[test]
-fn the_json_list_equals_the_list_of_the_service() {
+fn the_json_list_is_the_reversed_list_of_the_service() {
     let dir = WorkDir::new();
     dir.imported("a.db");
     create(&dir, "other", &["--time-zone", "utc"]).succeeded();

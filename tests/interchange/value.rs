@@ -1,4 +1,4 @@
-//! For a wrong value in a document, the finding is at the field with the wrong value.
+//! A wrong value in a document causes a finding at its field.
 
 use serde_json::{Value, json};
 

@@ -37,8 +37,8 @@ struct State {
     count: usize,
     /// The number of attempts to open a connection that have not ended.
     attempts: usize,
-    /// Whether the next attempt to open a connection may fail: the last one failed, or a transaction could not begin
-    /// because its connection was broken. An attempt then begins only if no other attempt is running.
+    /// Whether the next attempt to open a connection is likely to fail: the last one failed, or a transaction could not
+    /// begin because its connection was broken. An attempt then begins only if no other attempt is running.
     is_suspect: bool,
     /// The last failure to open a connection. It is removed when a connection is opened.
     refused: Option<Refused>,
@@ -59,8 +59,8 @@ impl State {
         self.refused.clone().filter(|refused| refused.at.elapsed() < REFUSED_FOR)
     }
 
-    /// Returns the maximum time for which a caller waits. The maximum is short after a failed attempt, unless the
-    /// server was only full, because the next attempt probably succeeds at once or fails too.
+    /// Returns the maximum time for which a caller waits. The maximum is short after a failed attempt, because a longer
+    /// wait would probably not help. It is not short if the server was only full.
     fn wait_max(&self) -> Duration {
         let is_away = self.refused.as_ref().is_some_and(|refused| !refused.is_full);
         if is_away { REFUSED_FOR } else { WAIT_MAX }

@@ -3,12 +3,12 @@
 //!
 //! Each transaction of the writer writes its number into the row. After a lost connection, the writer registers again.
 //! The registration waits until the lost transaction has ended, because both change the same row, and then returns the
-//! number of the last commit. It also begins a new epoch, so that a transaction of an old connection that had not begun
-//! yet cannot write. The registration is itself a durable commit. Therefore everything that it returns is durable too,
-//! even if somebody cancelled the lost commit's wait for the standby.
+//! number of the last commit. It also begins a new epoch, so that an old connection cannot write in a transaction that
+//! begins later. The registration is itself a durable commit. Therefore everything that it returns is durable too, even
+//! if somebody cancelled the lost commit's wait for the standby.
 //!
 //! `pg_xact_status` was the alternative. After a failover that lost the transaction, the new primary can give the id of
-//! this transaction to another one, and would report the commit of the other one. A registration has a random id.
+//! this transaction to another transaction, and then reports the outcome of that one. A registration has a random id.
 
 use std::time::Duration;
 
@@ -108,8 +108,8 @@ impl Registration {
     }
 
     /// Returns whether the transaction after this registration's last commit was committed, according to a newer
-    /// registration of the same writer. Returns `None` if the row is another one, for example because an older state of
-    /// the database was restored.
+    /// registration of the same writer. Returns `None` if the row is not the same as before, for example because an
+    /// older state of the database was restored.
     ///
     /// The last commits can be missing: a crash of the server loses commits that did not wait for the disk.
     pub(super) fn has_advanced(self, newer: Self) -> Option<bool> {

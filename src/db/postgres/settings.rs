@@ -61,7 +61,7 @@ pub(super) fn open(target: &Target, for_use: Use) -> Result<Connection, OpenErro
     }
 }
 
-/// Opens a connection for the steps of a start.
+/// Opens a connection for the start of the service or of a command.
 pub(crate) fn open_to_write(target: &Target) -> Result<SharedConnection, OpenError> {
     open(target, Use::Write).map(SharedConnection::of_postgres)
 }

@@ -51,7 +51,7 @@ impl PlannedRole {
         self.job.openings.iter().find(|opening| opening.application.as_deref() == Some(application))
     }
 
-    /// Returns the opening with this id in the system.
+    /// Returns the opening with this id in the exporting system.
     pub(super) fn opening(&self, id: &str) -> Option<&Opening> {
         self.job.openings.iter().find(|opening| opening.id.as_deref() == Some(id))
     }

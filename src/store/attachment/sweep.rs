@@ -160,8 +160,8 @@ fn newest_number(tx: &Tx<'_>) -> Result<i64, Error> {
     Ok(tx.value(sql, [])?.unwrap_or(0))
 }
 
-/// Finds attachments that belong to neither a signup nor an application and that are detached, too old, or unfinished
-/// uploads of a previous process.
+/// Finds attachments that belong to neither a signup nor an application and that are detached, are too old, or are
+/// unfinished uploads of a previous process.
 fn scan(tx: &Tx<'_>, start: ProcessStart) -> Result<VecDeque<AttachmentId>, Error> {
     let sql = "SELECT id
                FROM documents

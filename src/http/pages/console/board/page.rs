@@ -81,7 +81,7 @@ pub(super) fn decode(_: &Ctx, request: &Request) -> Result<BoardInput, Error> {
     })
 }
 
-/// Decodes the number of candidates whom a decision concerned. The parameter is `decided` or, after an undo, `undone`.
+/// Decodes the number of candidates whom a decision affected. The parameter is `decided` or, after an undo, `undone`.
 fn decided(request: &Request, batch: Option<DecisionBatchId>) -> Result<Option<Decided>, Refusal> {
     let count = |name| Ok::<_, Refusal>(request.query(name)?.and_then(|count| count.parse().ok()));
     if let Some(count) = count("undone")? {

@@ -28,8 +28,8 @@ struct MissingPart {
     url: &'static str,
 }
 
-/// Answers a request of a user who must set up a second factor first. A request for a page is redirected to the page of
-/// the second factors, and the requested page opens after the setup. A form is not processed.
+/// Answers a request of a user who must set up a second factor first. A request for a page is redirected to the
+/// second-factor page, and the requested page opens after the setup. A submitted form is not processed.
 pub(in crate::http::pages) fn instead(request: &StaffRequest, language: Language) -> Result<Reply, Error> {
     if request.is_safe {
         let next = return_path::parse(&request.target).filter(|next| *next != "/app");

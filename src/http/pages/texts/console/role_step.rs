@@ -50,7 +50,7 @@ pub(in crate::http) struct RoleStepTexts {
     /// The button that opens a draft.
     pub(in crate::http) open: &'static str,
     pub(in crate::http) open_hint: &'static str,
-    /// The message after each act.
+    /// The messages after the acts.
     pub(in crate::http) done_created: &'static str,
     pub(in crate::http) done_added: &'static str,
     /// The message after the default pipeline was added.
