@@ -484,8 +484,8 @@ CREATE TABLE status_pages (
   CHECK ((candidate_role_id IS NULL) = (signup_id IS NOT NULL))
 ) STRICT;
 
--- The SHA-256 of the tokens of spent links. Applicants can resubmit a form for a day, so the service stores the digest
--- of its spent link for at least as long.
+-- The SHA-256 of the tokens of spent links. A form can be submitted again for a day. It must not create its spent link
+-- again, so the service stores the digest of the link for at least as long.
 CREATE TABLE spent_links (
   digest BLOB NOT NULL PRIMARY KEY CHECK (length(digest) = 32),
   spent_at INTEGER NOT NULL
@@ -717,11 +717,11 @@ CREATE TABLE hr_attempts (
 --
 -- - `decided_at` is null and `skipped` is 0: the import is staging rows, or was interrupted. The next import or the
 --   next start of the service drops the rows of an interrupted import, then sets its `skipped` to 1 as a mark.
--- - `decided_at` is set: the import is committed. The import, or the service in its place, moves the rows to their
---   tables, a few in each transaction. `skipped` counts the rows that were deleted instead, because the data had
---   changed since they were staged. If the command ended early, the import stays in this state until the next import
---   begins.
--- - `decided_at` is null and `skipped` is above 0: the import was dropped, or is complete, but some rows were skipped.
+-- - `decided_at` is set: the import is committed. The command moves the rows to their tables, a few in each
+--   transaction. If the command ended early, the service moves the rest; this row then stays in `imports` until the
+--   next import begins. `skipped` counts the rows that were deleted instead, because the data had changed since they
+--   were staged.
+-- - `decided_at` is null and `skipped` is above 0: the import was dropped, or it has skipped some rows and is complete.
 --   Its rows are gone, but the pages of the database can still contain their bytes. The service deletes the import
 --   after page wiping.
 --

@@ -191,7 +191,7 @@ fn report(machine: &str, rounds: Vec<Vec<Duration>>, bytes: &[usize]) {
         figures[page.name] = json!({ "cpu": cpu.json(), "bytes": bytes });
     }
     println!("{table}");
-    // Cargo places this directory in the target directory.
+    // Cargo places `CARGO_TARGET_TMPDIR` in the target directory.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).with_file_name("bench");
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join("console.json");

@@ -21,8 +21,8 @@ const READS_OF_EACH_PAGE: u64 = 4;
 #[cfg_attr(
     feature = "postgres",
     doc = "",
-    doc = "On a PostgreSQL server, checks the records. pg_amcheck checks the pages, and the server itself checks \
-           foreign keys."
+    doc = "On a PostgreSQL server, checks only the records. Use pg_amcheck to check the pages. The server itself \
+           enforces foreign keys."
 )]
 #[derive(Debug, clap::Args)]
 pub struct Args {

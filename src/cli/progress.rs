@@ -50,8 +50,8 @@ impl Progress {
         Self { verb, end: Some(end), thread }
     }
 
-    /// Begins to show the progress of a command by the bytes that this process reads and writes. `total` is their
-    /// expected number.
+    /// Begins to show the progress of a command, measured in the bytes that this process reads and writes. `total` is
+    /// the expected number of bytes.
     pub(super) fn of_transfer(verb: &str, total: u64) -> Self {
         let before = transferred_bytes();
         Self::start(verb, Some(total), move || transferred_bytes().saturating_sub(before))

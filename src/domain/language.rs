@@ -1,15 +1,15 @@
 //! Chooses the language of a page for its visitor. The `http` layer contains the texts in each language.
 
-/// The maximum number of entries in `Accept-Language` that are read, which is more than any browser sends.
+/// The maximum number of entries in `Accept-Language` that are read. No browser sends so many.
 const ENTRIES_MAX: usize = 32;
 
 /// The weight of an entry without `q`, in thousandths.
 const WEIGHT_MAX: u16 = 1000;
 
-/// Returns the index of the chosen language in `known`, a list of primary subtags. The named language takes precedence
-/// over the best match for `Accept-Language` (RFC 9110 §12.5.4). Without either, the choice is the first language that
-/// the field does not exclude with `q=0` or, if it excludes all of them, the first language. `de-CH` matches `de` (BCP
-/// 47).
+/// Returns the index of the chosen language in `known`, a list of primary subtags. The language `named` takes
+/// precedence over the best match for `Accept-Language` (RFC 9110 §12.5.4). Without either, the choice is the first
+/// language that no entry of the field names or, if entries name all of them, the first language. `de-CH` matches `de`
+/// (BCP 47).
 pub fn choose_language(known: &[&str], named: Option<&str>, accepted: Option<&str>) -> usize {
     let named = named.and_then(|tag| find(known, tag));
     named.or_else(|| accepted.and_then(|list| best_match(known, list))).unwrap_or(0)

@@ -31,7 +31,7 @@ pub enum Content {
     Empty,
     /// JSON, or text that begins like JSON.
     Json,
-    /// Text in UTF-16 that begins like JSON.
+    /// Text in UTF-16 that begins like a JSON object or array.
     JsonInUtf16,
     /// Text whose first line contains a separator of cells.
     Table,

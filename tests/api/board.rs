@@ -1,5 +1,5 @@
 //! `GET /api/v1/roles/{id}/board`: the candidates at each step and the time since they arrived there, in an order
-//! that stays stable while candidates move.
+//! that stays the same while candidates move.
 
 use std::collections::BTreeSet;
 

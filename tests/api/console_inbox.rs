@@ -69,5 +69,5 @@ fn a_user_without_organizations_gets_an_explanation() {
     let owner = app.browser(&hiring, "owner");
     app.change(&format!("DELETE FROM memberships WHERE user_id = '{}'", hiring.staff("owner")));
     let page = owner.get("/app").expect(200).text();
-    assert!(page.contains("You are not a member of an organization yet"), "{page}");
+    assert!(page.contains("You are not a member of any organization yet"), "{page}");
 }

@@ -25,7 +25,7 @@ crate::tests![
     more_than_100_header_fields_are_refused,
     limits_of_the_head_are_checked_first,
     heads_far_over_the_limits_are_refused,
-    a_request_without_exactly_one_host_is_refused,
+    a_request_without_exactly_one_host_is_refused_in_http_1_1,
     an_http_1_0_request_is_answered_and_its_connection_closed,
     an_absolute_target_is_routed_by_its_path,
     the_length_limit_applies_to_the_whole_absolute_target,
@@ -332,7 +332,7 @@ fn heads_far_over_the_limits_are_refused() {
     app.anonymous().get("/healthz").expect(200);
 }
 
-fn a_request_without_exactly_one_host_is_refused() {
+fn a_request_without_exactly_one_host_is_refused_in_http_1_1() {
     let app = App::start();
     for (hosts, status) in
         [("", 400), ("Host: a\r\n", 200), ("Host: a\r\nHost: a\r\n", 400), ("Host: a\r\nhost: b\r\n", 400)]

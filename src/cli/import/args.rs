@@ -23,9 +23,9 @@ use crate::interchange::workable::WORKABLE;
 ///
 /// By default, the input is a document from `appliance export`; examples/demo.json is an example. If the document has
 /// errors, the command reports the first 20 with their JSON Pointers, and imports nothing. The command uses the ids in
-/// the document and generates missing ones. An id, email or slug that already exists in the database is an error.
-/// Creates the file if it does not exist. The required fields are the email and name of users and candidates, the slug
-/// and name of organizations, and the name of roles and steps.
+/// the document and generates missing ones. An id, email or slug that already exists in the database is an error. The
+/// command creates the file if it does not exist. The required fields are the email and name of users and candidates,
+/// the slug and name of organizations, and the name of roles and steps.
 ///
 /// `--format csv` imports a table of candidates. `--format greenhouse`, `lever`, `ashby`, `workable`, `opencats` and
 /// `reqcore` import jobs, candidates, applications and files from these systems. All these formats need an organization
@@ -40,7 +40,8 @@ use crate::interchange::workable::WORKABLE;
 #[cfg_attr(
     feature = "postgres",
     doc = "",
-    doc = "Also imports into a PostgreSQL server, at most 20,000 applications at a time, whether or not `serve` runs."
+    doc = "The command also imports into a PostgreSQL server, at most 20,000 applications at a time, whether or not \
+           `serve` runs."
 )]
 #[derive(Debug, clap::Args)]
 #[command(after_long_help = format!("{}\n\n{}", help::FORMATS, help::EXAMPLES))]

@@ -10,8 +10,8 @@ use crate::db::error::Error;
 use crate::db::params::{Binder, Params};
 use crate::db::value::{Value, ValueRef};
 
-/// A chunk ends with the row at which its content reaches this number of bytes. It can exceed the number only by the
-/// content of that last row, which the schema limits.
+/// A chunk ends at the latest with the row at which its content reaches this number of bytes. It can exceed the number
+/// only by the content of that last row, which the schema limits.
 const CHUNK_BYTES: usize = 4 << 20;
 
 /// The maximum number of rows for a table's first query, and for each later query. A database server reads this many

@@ -1,5 +1,5 @@
-//! Systems and their exports. A system is a table of its resources. An export is the parsed items of all its files, not
-//! yet compared with the database.
+//! Applicant tracking systems and their exports. A [`System`] describes the resources of an applicant tracking system
+//! and how to read them. An export is the parsed items of all its files, not yet compared with the database.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 

@@ -20,7 +20,7 @@ const MARKS: &str = "'candidate_role.put_aside', 'candidate_role.taken_up'";
 pub struct LastDecision {
     /// The number of the decision's activity row.
     pub number: i64,
-    /// The word for the action.
+    /// The action, as in the activity row.
     pub action: String,
     pub at: Timestamp,
     /// The id and the name of the user who decided; `None` if the candidate or the service itself acted.

@@ -1,11 +1,11 @@
-"""Claim: concurrent decisions on a role have the same results as if they were made one after the other, in an order
-that respects when each began and ended (they are linearizable), so a position is never filled twice.
+"""Claim: concurrent decisions on a role are linearizable. They have the same results as if they were made one after the
+other, in an order that respects when each decision began and ended. So a position is never filled twice.
 
 Method: four clients hire and reject the same few applicants of one role and read the role, all at the same time. They
 record when each request began and ended. A search looks for an order of the requests that respects these times and in
 which a model of the role gives every answer that was given. Every second history ends with `kill -9`; each of its
-unanswered requests may or may not have taken effect. The last requests of each history, after all others, show the
-status of the role and of its applications. With FAULTS_POSTGRES=1, the service uses a PostgreSQL server instead of a
+unanswered requests may or may not have taken effect. The last requests of each history, after all others, read
+the role and try to hire every applicant. With FAULTS_POSTGRES=1, the service uses a PostgreSQL server instead of a
 file.
 
 If the claim were false: no such order would exist, for example because two hires for the last position were both
@@ -211,7 +211,8 @@ def send(client, company, role, request):
 
 
 def final_reads(service, company, role):
-    """Reads the role, then tries to hire every applicant. The answer to each hire shows the application's status."""
+    """Reads the role, then tries to hire every applicant. The answer to a hire shows whether the application is
+    in progress."""
     client = service.client(company.staff)
     requests = [Request("read")] + [Request("hire", number) for number in range(APPLICATIONS)]
     for request in requests:

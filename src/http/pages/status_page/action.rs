@@ -26,8 +26,8 @@ pub(super) fn withdraw(ctx: &Ctx, tx: &Tx<'_>, visit: &StatusVisit) -> Result<Re
 
 /// `POST /status/{token}/delete`: deletes the data behind the link, and removes the page. If the candidate is under a
 /// legal hold, a trusted page (see `StatusPage::is_trusted`) stays and explains the hold. Any other page is removed as
-/// it would be without the hold, but the candidate's data stays. A hidden hire defers the deletion of the data in the
-/// same way, so that the answer does not reveal the hire.
+/// it would be without the hold, but the candidate's data stays. A hidden hire defers the deletion of the data too, but
+/// the page is always removed, so that the answer does not reveal the hire.
 ///
 /// # Errors
 /// Each refusal is rendered as a page: `not_found` if the link is unknown or spent; `unavailable` if the erasure list

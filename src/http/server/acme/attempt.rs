@@ -170,7 +170,7 @@ impl Orderer {
     }
 }
 
-/// Runs an attempt on a thread of its own. Returns `None` if the thread cannot be started.
+/// Runs an attempt on a thread of its own. Returns `None` if the thread cannot be started or panics.
 pub(super) async fn attempt(orderer: Arc<Mutex<Orderer>>) -> Option<Outcome> {
     let (report, outcome) = tokio::sync::oneshot::channel();
     let thread = std::thread::Builder::new().name("acme".to_owned());

@@ -27,7 +27,7 @@ pub(in crate::http) struct HomeTexts {
 
 pub(in crate::http) static HOME: ByLanguage<HomeTexts> = ByLanguage {
     en: HomeTexts {
-        none: "You are not a member of an organization yet",
+        none: "You are not a member of any organization yet",
         none_more: "Ask an owner or an admin of your organization to add you.",
         portal: "Career page",
         roles: "All roles",
