@@ -1,5 +1,5 @@
 // Checks each kind of page for candidates with axe-core: in each language, light and dark, at two widths. A short run
-// checks less in languages other than English.
+// checks the pages in English, and less of them in German.
 
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';

@@ -1,6 +1,6 @@
 // Follows the links of the staff console, and checks every page that it visits: its content, its accessibility (in each
-// language, in light and dark mode, and with forced colours), and its width in small windows. A short run checks
-// colours in English only.
+// language, in light and dark mode, and with forced colours), and its width in small windows. A short run checks the
+// pages in English and German, and colours in English only.
 
 import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './browser.mjs';
 import { base, crawl, inspect, linkOf, signedIn } from './staff.mjs';

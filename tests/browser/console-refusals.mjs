@@ -1,6 +1,7 @@
 // Checks the pages and dialogs of the staff console that answer a refused request: forms with wrong values, conflicts
 // with changes by others, confirmations, and error pages. Each must follow the accessibility rules in each language,
-// light and dark (a short run checks dark mode in English only), and must not scroll sideways in a window of 320 px.
+// light and dark, and must not scroll sideways in a window of 320 px. A short run checks them in English and German,
+// and dark mode in English only.
 
 import { LANGUAGES, hasEveryLook, inParallel, screenshot, visitor } from './browser.mjs';
 import { base, call } from './company.mjs';

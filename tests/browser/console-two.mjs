@@ -4,6 +4,7 @@
 
 import { writeFileSync } from 'node:fs';
 
+import { IS_SHORT } from './browser.mjs';
 import { run, serve } from './service.mjs';
 import { inspect, signedIn } from './staff.mjs';
 
@@ -56,8 +57,8 @@ export const ACTS = {
 };
 
 const NAMES = Object.keys(ACTS);
-// With SHORT, each pair of acts happens in only one of its two orders.
-const isWanted = (first, second) => !process.env.SHORT || first <= second === ((first + second) % 2 === 0);
+// In a short run, each pair of acts happens in only one of its two orders.
+const isWanted = (first, second) => !IS_SHORT || first <= second === ((first + second) % 2 === 0);
 const PAIRS = NAMES.flatMap((one, first) => NAMES.filter((_, second) => isWanted(first, second)).map((other) => [one, other]));
 
 /// Returns an interchange document in which each pair has a role of its own, with one candidate.
