@@ -27,8 +27,8 @@ impl Lease {
         Self { target, connection: None, is_held: false }
     }
 
-    /// Takes the lease if it is free, or confirms that it is still held. Returns whether it is then held. Call this
-    /// function before each step of the work.
+    /// Takes the lease if it is free, or confirms that this process still holds it. Returns whether the process now
+    /// holds the lease. Call this function before each step of the work.
     ///
     /// # Errors
     /// [`Error::Unavailable`] if the server cannot be used. The lease is then not held.

@@ -63,8 +63,8 @@ impl Table {
         self.page(begin, "")
     }
 
-    /// Returns the query of [`Table::rows`], except that the result also ends at the row with which the texts and blobs
-    /// reach this number of bytes. A database server sends all rows of a query, and the driver stores them in memory.
+    /// Returns the query of [`Table::rows`] with a second limit: `bytes`. The result ends after the row at which the
+    /// total size of texts and blobs reaches this limit, because the driver stores the whole result in memory.
     pub(super) fn rows_of_bytes(&self, begin: Begin, bytes: usize) -> String {
         let (columns, keys, lengths) = (self.column_list(), self.keys(""), self.lengths());
         let before = format!(

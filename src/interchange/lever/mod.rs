@@ -2,8 +2,8 @@
 //! `GET /opportunities/:id/applications`, `GET /stages` and `GET /archive_reasons`. An opportunity is one candidacy of
 //! a contact. Unless the opportunity is a prospect, it becomes an application, and its contact becomes a candidate.
 //!
-//! The members follow an open-source client for the API, which reproduces the types in Lever's developer documentation.
-//! The documentation itself was not completely available. A response to a request with `expand=applications` or
+//! The names and types of members come from an open-source client, which repeats those of Lever's documentation. The
+//! documentation itself was not completely available. A response to a request with `expand=applications` or
 //! `expand=stage` contains objects instead of ids. This module reads both.
 
 mod opportunity;
